@@ -1,0 +1,123 @@
+//! What every engine is: something that explains one return after another, in bounded steps.
+//!
+//! The driver loads rows into a [`Timeline`] and says how far they are complete: before it asks for the returns below
+//! `upto` to be explained, every operation that was called by then is loaded (`earliest <= i` for some `i < upto`), with
+//! its result, even if it returns later. Engines write the order they found into a [`Witness`]; they may lag behind, but by
+//! the end every completed operation stands in it exactly once.
+
+use std::time::Instant;
+
+use linpoint_history::{Builtin, Operation, Symbols};
+use thiserror::Error;
+
+use crate::timeline::{OpId, Timeline};
+
+/// What an engine is told besides the timeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// What the numbers stand for.
+    pub symbols: &'a Symbols,
+    /// The specification.
+    pub spec: &'a Builtin,
+    /// When to give up.
+    pub budget: &'a Budget,
+}
+
+/// A way to decide histories.
+pub trait Engine {
+    /// Its name in reports: `queue monitor`, `metastates`.
+    fn name(&self) -> &'static str;
+
+    /// Explains all returns below `upto` that are not explained yet.
+    fn advance(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        upto: u32,
+        witness: &mut Witness,
+    ) -> Result<(), Stop>;
+
+    /// All rows were given and explained; what is left over (pending operations, elements never removed) is settled.
+    fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop>;
+
+    /// Bytes held now, roughly.
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// The order found, as far as it is known. The driver takes what is in it after each step.
+#[derive(Clone, Debug, Default)]
+pub struct Witness {
+    /// Operations in the order of taking effect, to be added at the end of what was given before.
+    pub order: Vec<OpId>,
+}
+
+/// Why an engine stopped early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The history cannot be explained.
+    Violated(Violation),
+    /// A limit was reached.
+    Limit(Limit),
+    /// This engine cannot decide this history: what it would need.
+    Unsupported(String),
+}
+
+/// Why a history cannot be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The operation that finds no place.
+    pub at: OpId,
+    /// Operations that alone cannot be explained, if the engine knows them (empty: it does not). Copies, since
+    /// the timeline may have released them.
+    pub core: Vec<Operation>,
+    /// One sentence, if the engine has one.
+    pub reason: String,
+}
+
+/// Which limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Limit {
+    /// The time is up.
+    #[error("the time limit was reached")]
+    Time,
+    /// The memory is used up.
+    #[error("the memory limit was reached")]
+    Memory,
+}
+
+/// When to give up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Budget {
+    /// Not after this moment.
+    pub deadline: Option<Instant>,
+    /// Not with more bytes than this.
+    pub memory_bytes: Option<usize>,
+}
+
+impl Budget {
+    /// No limits.
+    pub fn unlimited() -> Budget {
+        Budget::default()
+    }
+
+    /// Stops an engine that holds `bytes` now, if a limit is reached. Costs a look at the clock: ask every thousand steps.
+    pub fn check(&self, bytes: usize) -> Result<(), Stop> {
+        if self.memory_bytes.is_some_and(|limit| bytes > limit) {
+            return Err(Stop::Limit(Limit::Memory));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(Stop::Limit(Limit::Time));
+        }
+        Ok(())
+    }
+}
+
+/// Runs an engine over a whole timeline and gives the order it found.
+pub fn run(engine: &mut dyn Engine, cx: &Context<'_>, timeline: &Timeline) -> Result<Vec<OpId>, Stop> {
+    let mut witness = Witness::default();
+    engine.advance(cx, timeline, timeline.end(), &mut witness)?;
+    engine.finish(cx, timeline, &mut witness)?;
+    Ok(witness.order)
+}

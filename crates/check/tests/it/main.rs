@@ -1,0 +1,4 @@
+//! Tests of the engines against the oracle.
+
+mod brute;
+mod small;

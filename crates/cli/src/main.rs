@@ -1,0 +1,3 @@
+//! The command `linpoint`.
+
+fn main() {}

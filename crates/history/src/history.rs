@@ -1,0 +1,58 @@
+//! A whole history in memory: rows and what their numbers stand for.
+
+use crate::operation::Operation;
+use crate::symbols::Symbols;
+
+/// Operations, in any order, and the symbols they use.
+///
+/// The order of rows decides one thing only: of two operations of one process with touching stamps
+/// (`a.ret == b.call`), the earlier row comes first.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The rows.
+    pub operations: Vec<Operation>,
+    /// What the numbers in the rows stand for.
+    pub symbols: Symbols,
+}
+
+impl History {
+    /// No operations.
+    pub fn new() -> History {
+        History::default()
+    }
+
+    /// Puts rows in order of return (pending ones last, by call), which is what the engines read. Stable, so
+    /// that rows with equal stamps stay as they are, and free when they are in order already.
+    pub fn sort_by_return(&mut self) {
+        if !is_sorted_by_return(&self.operations) {
+            self.operations.sort_by_key(return_order);
+        }
+    }
+
+    /// How many operations were open at the busiest moment, pending ones included.
+    pub fn widest(&self) -> usize {
+        let mut calls: Vec<i64> = self.operations.iter().map(|op| op.call).collect();
+        let mut returns: Vec<i64> = self.operations.iter().map(|op| op.ret).collect();
+        calls.sort_unstable();
+        returns.sort_unstable();
+        let (mut returned, mut widest) = (0, 0);
+        for (called, call) in calls.iter().enumerate() {
+            while returned < returns.len() && returns[returned] < *call {
+                returned += 1;
+            }
+            widest = widest.max(called + 1 - returned);
+        }
+        widest
+    }
+}
+
+/// Are rows in the order [`History::sort_by_return`] gives?
+pub fn is_sorted_by_return(operations: &[Operation]) -> bool {
+    operations.is_sorted_by_key(return_order)
+}
+
+/// The sort key of the order of return: pending operations last, by call.
+#[inline]
+pub fn return_order(op: &Operation) -> (i64, i64) {
+    (op.ret, if op.is_pending() { op.call } else { 0 })
+}

@@ -1,0 +1,274 @@
+//! The built-in specifications: registers, collections, maps, counters, locks, snapshots.
+//!
+//! Each is small enough to be read and believed: [`Builtin::outcomes`] lists what an operation may answer in a
+//! state, and where that leaves the object. Everything else (engines, rechecks, generators) is compared with it.
+//! A history whose operations carry a key is of several objects, one a key, each with its own state.
+
+mod bag;
+mod counter;
+mod lock;
+mod map;
+mod names;
+mod register;
+mod sequence;
+mod snapshot;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::operation::{OpCode, ProcessId};
+use crate::signature::Signature;
+use crate::spec::{Call, Spec};
+use crate::value::Value;
+
+pub use names::{SpecError, describe, parse};
+
+/// Which built-in specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Register,
+    CasRegister,
+    RmwRegister,
+    Kv,
+    Queue,
+    Stack,
+    Deque,
+    PriorityQueue,
+    PriorityQueueMax,
+    Set,
+    Multiset,
+    List,
+    Map,
+    Counter,
+    Lock,
+    RwLock,
+    Semaphore,
+    Snapshot,
+}
+
+/// The codes of operations, a module a family: `codes::queue::ENQUEUE`.
+#[allow(missing_docs)]
+pub mod codes {
+    macro_rules! codes {
+        ($($module:ident: $($name:ident = $code:literal),*;)*) => {
+            $(pub mod $module {
+                use crate::operation::OpCode;
+                $(pub const $name: OpCode = OpCode($code);)*
+            })*
+        };
+    }
+    codes! {
+        register: WRITE = 0, READ = 1, CAS = 2, SWAP = 3, FETCH_ADD = 4;
+        kv: GET = 0, PUT = 1, APPEND = 2, DELETE = 3, CAS = 4;
+        queue: ENQUEUE = 0, DEQUEUE = 1;
+        stack: PUSH = 0, POP = 1;
+        deque: PUSH_FRONT = 0, PUSH_BACK = 1, POP_FRONT = 2, POP_BACK = 3;
+        priority_queue: INSERT = 0, REMOVE = 1, CHANGE_KEY = 2;
+        set: ADD = 0, REMOVE = 1, CONTAINS = 2, INSERT_PAIR = 3;
+        map: INSERT = 0, GET = 1, REMOVE = 2, LEN = 3, IS_EMPTY = 4;
+        counter: INCREMENT = 0, ADD = 1, READ = 2;
+        lock: ACQUIRE = 0, RELEASE = 1;
+        rw_lock: READ_LOCK = 0, READ_UNLOCK = 1, WRITE_LOCK = 2, WRITE_UNLOCK = 3;
+        snapshot: WRITE = 0, SCAN = 1;
+    }
+}
+
+/// A built-in specification with its settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Which.
+    pub kind: Kind,
+    /// Room for this many elements (collections) or this many permits (semaphore); `None`: no bound.
+    pub capacity: Option<usize>,
+    /// May "empty" or "full" be reported at any time?
+    pub spurious: bool,
+    /// What it starts with: a value for registers and counters, a list of contents for collections.
+    pub initial: Value,
+    signature: Signature,
+}
+
+/// A state of a built-in specification.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Registers and counters.
+    Value(Value),
+    /// Queue (front first), stack (bottom first), deque (front first), snapshot (by index).
+    Sequence(VecDeque<Value>),
+    /// Priority queue, set, multiset, list: how often each element is in it.
+    Bag(BTreeMap<Value, u32>),
+    /// Map.
+    Map(BTreeMap<Value, Value>),
+    /// Locks: who holds how many shares, and who holds it alone.
+    Holders(BTreeMap<ProcessId, u32>, Option<ProcessId>),
+}
+
+/// What an operation may answer, and the state after it. A result of `None` stands for any.
+pub(crate) type Outcomes = Vec<(Value, State)>;
+
+impl Builtin {
+    /// The specification with its usual settings.
+    pub fn new(kind: Kind) -> Builtin {
+        let initial = match kind {
+            Kind::RmwRegister | Kind::Counter => Value::Int(0),
+            _ => Value::Null,
+        };
+        Builtin { kind, capacity: None, spurious: false, initial, signature: names::signature(kind, false) }
+    }
+
+    /// With room for `capacity` elements; insertions then answer true or false.
+    pub fn with_capacity(mut self, capacity: usize) -> Builtin {
+        self.capacity = Some(capacity);
+        self.signature = names::signature(self.kind, self.answers_insertions());
+        self
+    }
+
+    /// With "empty" and "full" possible at any time.
+    pub fn with_spurious(mut self) -> Builtin {
+        self.spurious = true;
+        self
+    }
+
+    /// Starting from `initial`.
+    pub fn with_initial(mut self, initial: Value) -> Builtin {
+        self.initial = initial;
+        self
+    }
+
+    /// Do insertions answer true or false (a bounded collection)?
+    pub fn answers_insertions(&self) -> bool {
+        self.capacity.is_some() && self.kind != Kind::Semaphore
+    }
+
+    /// Every result the operation may give in `state`, with the state after it.
+    pub fn outcomes(&self, state: &State, call: Call<'_>) -> Vec<(Value, State)> {
+        match (self.kind, state) {
+            (Kind::Register | Kind::CasRegister | Kind::RmwRegister, State::Value(v)) => {
+                register::register(v, call)
+            }
+            (Kind::Kv, State::Value(v)) => register::kv(&self.initial, v, call),
+            (Kind::Queue, State::Sequence(s)) => sequence::queue(self, s, call),
+            (Kind::Stack, State::Sequence(s)) => sequence::stack(self, s, call),
+            (Kind::Deque, State::Sequence(s)) => sequence::deque(self, s, call),
+            (Kind::PriorityQueue | Kind::PriorityQueueMax, State::Bag(b)) => {
+                bag::priority_queue(self, b, call)
+            }
+            (Kind::Set, State::Bag(b)) => bag::set(self, b, call),
+            (Kind::Multiset | Kind::List, State::Bag(b)) => bag::multiset(self, b, call),
+            (Kind::Map, State::Map(m)) => map::map(m, call),
+            (Kind::Counter, State::Value(v)) => counter::counter(v, call),
+            (Kind::Lock, State::Holders(_, owner)) => lock::lock(*owner, call),
+            (Kind::RwLock, State::Holders(readers, writer)) => lock::rw_lock(readers, *writer, call),
+            (Kind::Semaphore, State::Holders(held, _)) => {
+                lock::semaphore(self.capacity.unwrap_or(1), held, call)
+            }
+            (Kind::Snapshot, State::Sequence(cells)) => snapshot::snapshot(cells, call),
+            (kind, state) => unreachable!("a {kind:?} never has the state {state:?}"),
+        }
+    }
+}
+
+impl Spec for Builtin {
+    type State = State;
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn initial(&self) -> State {
+        let contents = || match &self.initial {
+            Value::List(items) => items.to_vec(),
+            _ => Vec::new(),
+        };
+        match self.kind {
+            Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Kv | Kind::Counter => {
+                State::Value(self.initial.clone())
+            }
+            Kind::Queue | Kind::Stack | Kind::Deque | Kind::Snapshot => State::Sequence(contents().into()),
+            Kind::PriorityQueue | Kind::PriorityQueueMax | Kind::Multiset | Kind::List => {
+                let mut bag = BTreeMap::new();
+                contents().into_iter().for_each(|item| *bag.entry(item).or_insert(0) += 1);
+                State::Bag(bag)
+            }
+            Kind::Set => State::Bag(contents().into_iter().map(|item| (item, 1)).collect()),
+            Kind::Map => {
+                let pair = |item: Value| item.as_pair().map(|(k, v)| (k.clone(), v.clone()));
+                State::Map(contents().into_iter().filter_map(pair).collect())
+            }
+            Kind::Lock | Kind::RwLock | Kind::Semaphore => State::Holders(BTreeMap::new(), None),
+        }
+    }
+
+    fn step(&self, state: &State, call: Call<'_>, result: &Value) -> Option<State> {
+        if let (Kind::Snapshot, codes::snapshot::SCAN, State::Sequence(cells)) = (self.kind, call.op, state) {
+            return snapshot::scan_fits(cells, result).then(|| state.clone());
+        }
+        self.outcomes(state, call).into_iter().find(|(answer, _)| answer == result).map(|(_, next)| next)
+    }
+
+    fn step_pending(&self, state: &State, call: Call<'_>, next: &mut Vec<State>) {
+        for (_, after) in self.outcomes(state, call) {
+            if after != *state && !next.contains(&after) {
+                next.push(after);
+            }
+        }
+    }
+
+    fn is_read_only(&self, call: Call<'_>, result: Option<&Value>) -> bool {
+        read_only(self.kind, call.op, result)
+    }
+
+    fn show(&self, state: &State) -> String {
+        match state {
+            State::Value(v) => v.to_string(),
+            State::Sequence(items) => Value::list(items.iter().cloned()).to_string(),
+            State::Bag(bag) => {
+                let item = |(v, &n): (&Value, &u32)| std::iter::repeat_n(v.to_string(), n as usize);
+                format!("{{{}}}", bag.iter().flat_map(item).collect::<Vec<_>>().join(", "))
+            }
+            State::Map(map) => {
+                let entries: Vec<_> = map.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+                format!("{{{}}}", entries.join(", "))
+            }
+            State::Holders(shares, owner) => match owner {
+                Some(owner) => format!("held by {}", owner.0),
+                None if shares.is_empty() => "free".into(),
+                None => format!("shared by {:?}", shares.keys().map(|p| p.0).collect::<Vec<_>>()),
+            },
+        }
+    }
+}
+
+/// Can this operation with this result never change the state?
+fn read_only(kind: Kind, op: OpCode, result: Option<&Value>) -> bool {
+    use codes::*;
+    let is = |v: Value| result == Some(&v);
+    match kind {
+        Kind::Register | Kind::CasRegister | Kind::RmwRegister => {
+            op == register::READ || op == register::CAS && is(Value::Bool(false))
+        }
+        Kind::Kv => op == kv::GET || op == kv::CAS && is(Value::Bool(false)),
+        Kind::Queue => {
+            is(Value::Bool(false)) && op == queue::ENQUEUE || is(Value::Null) && op == queue::DEQUEUE
+        }
+        Kind::Stack => is(Value::Bool(false)) && op == stack::PUSH || is(Value::Null) && op == stack::POP,
+        Kind::Deque => {
+            let pop = op == deque::POP_FRONT || op == deque::POP_BACK;
+            is(Value::Bool(false)) && !pop || is(Value::Null) && pop
+        }
+        Kind::PriorityQueue | Kind::PriorityQueueMax => {
+            is(Value::Bool(false)) || is(Value::Null) && op == priority_queue::REMOVE
+        }
+        Kind::Set | Kind::Multiset | Kind::List => op == set::CONTAINS || is(Value::Bool(false)),
+        Kind::Map => {
+            op == map::GET || op == map::LEN || op == map::IS_EMPTY || op == map::REMOVE && is(Value::Null)
+        }
+        Kind::Counter => op == counter::READ,
+        Kind::Lock | Kind::RwLock | Kind::Semaphore => is(Value::Bool(false)),
+        Kind::Snapshot => op == snapshot::SCAN,
+    }
+}
+
+/// What a successful insertion answers.
+fn done(spec: &Builtin) -> Value {
+    if spec.answers_insertions() { Value::Bool(true) } else { Value::Null }
+}

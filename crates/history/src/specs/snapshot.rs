@@ -1,0 +1,39 @@
+//! A snapshot object: cells written one at a time, read all at once.
+//!
+//! How many cells there are is known from the length of a scan; cells never written are null.
+
+use std::collections::VecDeque;
+
+use super::codes::snapshot as codes;
+use super::{Outcomes, State};
+use crate::spec::Call;
+use crate::value::Value;
+
+/// `write([i, v])`, `scan`.
+pub(super) fn snapshot(cells: &VecDeque<Value>, call: Call<'_>) -> Outcomes {
+    match (call.op, call.arg.as_pair()) {
+        (codes::WRITE, Some((Value::Int(index @ 0..65_536), value))) => {
+            let mut after = cells.clone();
+            let index = *index as usize;
+            if index >= after.len() {
+                after.resize(index + 1, Value::Null);
+            }
+            after[index] = value.clone();
+            while after.back().is_some_and(Value::is_null) {
+                after.pop_back();
+            }
+            vec![(Value::Null, State::Sequence(after))]
+        }
+        (codes::SCAN, _) => {
+            vec![(Value::list(cells.iter().cloned()), State::Sequence(cells.clone()))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Does a scan of any length show these cells? Those beyond either end are null.
+pub(super) fn scan_fits(cells: &VecDeque<Value>, result: &Value) -> bool {
+    let Value::List(seen) = result else { return false };
+    seen.len() >= cells.len()
+        && seen.iter().enumerate().all(|(i, v)| cells.get(i).map_or(v.is_null(), |cell| cell == v))
+}

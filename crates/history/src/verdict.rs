@@ -1,0 +1,66 @@
+//! What an engine may conclude: holds, violated, unknown. Never a bare `bool`.
+//!
+//! A `holds` says what it rests on, a `violated` carries what can be rechecked, an `unknown` says why.
+
+use crate::operation::Operation;
+
+/// The answer about one history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The history is explained.
+    Holds(Basis),
+    /// The history cannot be explained.
+    Violated(Counterexample),
+    /// Not decided.
+    Unknown(Unknown),
+}
+
+/// What a `holds` rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A sequential order of the operations that was replayed through the specification.
+    Witness {
+        /// Operations in the order, pending ones that took effect included.
+        operations: u64,
+    },
+}
+
+/// Why a history cannot be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// A few operations that already cannot be explained, in order of call.
+    pub core: Vec<Operation>,
+    /// Operations that put the object into the state the core starts from (the formal specification's prefix), in
+    /// the order they took effect; empty where the core starts from the initial state.
+    pub prefix: Vec<Operation>,
+    /// Index in `core` of the operation that finds no place.
+    pub impossible: Option<usize>,
+    /// The longest explanation found for the rest of the core: indices in order of taking effect.
+    pub explained: Vec<usize>,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The time limit came first.
+    Time {
+        /// Operations decided by then.
+        decided: u64,
+        /// The most operations open at one moment.
+        widest: usize,
+    },
+    /// The memory limit came first.
+    Memory {
+        /// Operations decided by then.
+        decided: u64,
+        /// The most operations open at one moment.
+        widest: usize,
+    },
+    /// The chosen engine cannot decide this history.
+    Unsupported {
+        /// What it would need.
+        why: String,
+    },
+}

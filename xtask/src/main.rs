@@ -1,0 +1,3 @@
+//! What the repository does to itself: CI, benchmarks.
+
+fn main() {}
