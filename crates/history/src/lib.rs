@@ -8,6 +8,7 @@
 //! [`Spec`] (the sequential object a history is compared with).
 
 pub mod diagnostic;
+pub mod formats;
 pub mod history;
 pub mod notation;
 pub mod operation;

@@ -1,0 +1,124 @@
+//! What a reader knows of the specification, and the one place where fields become an [`Operation`].
+
+use super::ReadOptions;
+use super::problem;
+use crate::diagnostic::Diagnostic;
+use crate::operation::{OpCode, Operation, ProcessId};
+use crate::signature::{Shape, Signature};
+use crate::spec::Spec;
+use crate::specs::{Builtin, Kind};
+use crate::symbols::{Symbols, ValueId};
+use crate::value::Value;
+
+/// The operations, and how the fields are called.
+#[derive(Clone, Debug)]
+pub(super) struct Schema {
+    pub signature: Signature,
+    pub kind: Kind,
+    /// The field that names the object.
+    pub key_field: String,
+}
+
+/// One operation as it stands in a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields {
+    pub process: Option<Value>,
+    pub op: Option<OpCode>,
+    pub arg: Value,
+    pub result: Value,
+    pub call: Option<i64>,
+    pub ret: Option<i64>,
+    pub key: Value,
+    /// The operation is known not to have happened.
+    pub failed: bool,
+}
+
+impl Schema {
+    pub fn new(spec: &Builtin, options: &ReadOptions) -> Schema {
+        Schema {
+            signature: spec.signature().clone(),
+            kind: spec.kind,
+            key_field: options.key_field.clone().unwrap_or_else(|| "key".into()),
+        }
+    }
+
+    /// The operation called `name`.
+    pub fn operation(&self, name: &str) -> Result<OpCode, Diagnostic> {
+        self.signature.find(name).ok_or_else(|| {
+            let shown: String = name.chars().take(40).collect();
+            Diagnostic::new(
+                problem::UNKNOWN_OPERATION,
+                format!("unknown operation `{shown}`; {} has {}", self.kind.name(), self.signature.names()),
+                format!("one of {}; or another --spec", self.signature.names()),
+            )
+        })
+    }
+
+    /// Makes a row of fields, `None` for an operation that did not happen.
+    pub fn row(&self, fields: &Fields, symbols: &mut Symbols) -> Result<Option<Operation>, Diagnostic> {
+        let process = fields.process.as_ref().ok_or_else(|| problem::missing("process", "who called it"))?;
+        let op = fields.op.ok_or_else(|| problem::missing("op", "the name of the operation"))?;
+        let call = fields.call.ok_or_else(|| problem::missing("call", "the stamp of the call"))?;
+        if fields.failed {
+            return Ok(None);
+        }
+        let mut row = Operation::new(process_id(symbols, process)?, op);
+        row.call = call;
+        row.ret = fields.ret.unwrap_or(Operation::NEVER);
+        if row.ret < row.call {
+            return Err(problem::return_before_call(&row));
+        }
+        row.arg = self.argument(op, &fields.arg, symbols)?;
+        if !row.is_pending() {
+            row.result = self.result(op, &fields.result, symbols)?;
+        }
+        row.key = symbols.key(&fields.key);
+        Ok(Some(row))
+    }
+
+    /// An argument's number, if the operation takes it.
+    pub fn argument(&self, op: OpCode, value: &Value, symbols: &mut Symbols) -> Result<ValueId, Diagnostic> {
+        let decl = self.signature.decl(op);
+        if !decl.arg.admits(value) {
+            return Err(mismatch(problem::ARGUMENT, decl.name, "argument", decl.arg, value));
+        }
+        Ok(decl.arg.normalise(symbols.intern(value)))
+    }
+
+    /// A result's number, if the operation gives it.
+    pub fn result(&self, op: OpCode, value: &Value, symbols: &mut Symbols) -> Result<ValueId, Diagnostic> {
+        let decl = self.signature.decl(op);
+        if !decl.result.admits(value) {
+            return Err(mismatch(problem::RESULT, decl.name, "result", decl.result, value));
+        }
+        Ok(decl.result.normalise(symbols.intern(value)))
+    }
+}
+
+/// The number of a process, if there is one left.
+pub(super) fn process_id(symbols: &mut Symbols, name: &Value) -> Result<ProcessId, Diagnostic> {
+    if !matches!(name, Value::Int(_) | Value::Str(_)) {
+        return Err(problem::field_type("process", name.kind_name(), "an integer or text"));
+    }
+    let process = symbols.process(name);
+    if process.0 > Operation::MAX_PROCESS {
+        return Err(Diagnostic::new(
+            problem::TOO_MANY_PROCESSES,
+            format!("process {name} is one too many: a history has at most 2^24 processes"),
+            "process numbers that are used again once an operation returned",
+        ));
+    }
+    Ok(process)
+}
+
+fn mismatch(code: &'static str, op: &str, what: &str, shape: Shape, value: &Value) -> Diagnostic {
+    let mut shown = value.to_string();
+    if shown.chars().count() > 40 {
+        shown = shown.chars().take(40).chain(['…']).collect();
+    }
+    Diagnostic::new(
+        code,
+        format!("the {what} of `{op}` is {shown}, {}; expected {}", value.kind_name(), shape.expected()),
+        format!("`{op}` with {} as its {what}; or another --spec", shape.expected()),
+    )
+}
