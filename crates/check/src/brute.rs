@@ -11,7 +11,8 @@
 use linpoint_history::{Call, Operation, Spec, Symbols, Value};
 use rustc_hash::FxHashSet;
 
-use crate::engine::{Budget, Stop};
+use crate::engine::{Budget, Context, Engine, Stop, Violation, Witness};
+use crate::timeline::{OpId, Timeline};
 
 /// What the search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +140,53 @@ impl<S: Spec> Searcher<'_, S> {
                 self.missing -= 1;
             } else {
                 self.missing += 1;
+            }
+        }
+    }
+}
+
+/// Brute force as an engine: it collects the rows and searches at the end.
+#[derive(Clone, Debug, Default)]
+pub struct Brute {
+    rows: Vec<Operation>,
+}
+
+impl Engine for Brute {
+    fn name(&self) -> &'static str {
+        "brute force"
+    }
+
+    fn advance(
+        &mut self,
+        _cx: &Context<'_>,
+        timeline: &Timeline,
+        upto: u32,
+        _witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        let from = self.rows.len() as u32;
+        self.rows.extend((from..upto).map(|id| *timeline.op(OpId::completed(id))));
+        Ok(())
+    }
+
+    fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
+        let completed = self.rows.len();
+        self.rows.extend(timeline.pending());
+        let id = |index: usize| match index.checked_sub(completed) {
+            Some(pending) => OpId::pending(pending as u32),
+            None => OpId::completed(index as u32),
+        };
+        match search(cx.spec, &self.rows, cx.symbols, cx.budget)? {
+            Search::Linearizable(order) => {
+                witness.order.extend(order.into_iter().map(id));
+                Ok(())
+            }
+            Search::NotLinearizable(best) => {
+                let unexplained = (0..completed).find(|index| !best.contains(index)).unwrap_or(0);
+                Err(Stop::Violated(Violation {
+                    at: id(unexplained),
+                    core: Vec::new(),
+                    reason: String::new(),
+                }))
             }
         }
     }

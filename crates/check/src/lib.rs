@@ -5,8 +5,16 @@
 //! one forward pass, so that the same code checks a file and a live stream.
 
 pub mod brute;
+pub mod counterexample;
+pub mod decide;
+pub mod drive;
 pub mod engine;
+pub mod feed;
+pub mod portfolio;
+pub mod recheck;
+pub mod replay;
 pub mod timeline;
 
+pub use decide::{Answer, CheckError, Options, Partition, Watch, check, check_rows};
 pub use engine::{Budget, Context, Engine, Limit, Stop, Violation, Witness};
 pub use timeline::{OpId, Timeline};

@@ -137,6 +137,12 @@ impl Timeline {
         self.pending_earliest.push(earliest);
     }
 
+    /// Adds a pending operation whose first gap is known already, as a driver knows it that has read ahead.
+    pub fn push_pending_at(&mut self, op: Operation, earliest: u32) {
+        self.pending.push(op);
+        self.pending_earliest.push(earliest);
+    }
+
     /// Forgets the rows below `id`.
     pub fn release(&mut self, id: u32) {
         let drop = (id.min(self.end()) - self.base) as usize;
@@ -188,6 +194,14 @@ impl Timeline {
         match id.as_pending() {
             Some(index) => &self.pending[index],
             None => &self.rows[(id.0 - self.base) as usize],
+        }
+    }
+
+    /// The row of an operation, if it is held.
+    pub fn get(&self, id: OpId) -> Option<&Operation> {
+        match id.as_pending() {
+            Some(index) => self.pending.get(index),
+            None => self.rows.get(id.0.checked_sub(self.base)? as usize),
         }
     }
 

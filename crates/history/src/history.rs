@@ -21,7 +21,7 @@ impl History {
         History::default()
     }
 
-    /// Puts rows in order of return (pending ones last, by call), which is what the engines read. Stable, so
+    /// Puts rows in order of return, then of call (pending ones last), which is what the engines read. Stable, so
     /// that rows with equal stamps stay as they are, and free when they are in order already.
     pub fn sort_by_return(&mut self) {
         if !is_sorted_by_return(&self.operations) {
@@ -51,8 +51,8 @@ pub fn is_sorted_by_return(operations: &[Operation]) -> bool {
     operations.is_sorted_by_key(return_order)
 }
 
-/// The sort key of the order of return: pending operations last, by call.
+/// The sort key of the order of return; pending operations come last.
 #[inline]
 pub fn return_order(op: &Operation) -> (i64, i64) {
-    (op.ret, if op.is_pending() { op.call } else { 0 })
+    (op.ret, op.call)
 }

@@ -1,0 +1,170 @@
+//! From "this return cannot be explained" to a few operations that a person can look at.
+//!
+//! A core must be wrong for the same reason the history is: only deletions are allowed after which a correct history would
+//! still be correct. These are, for every specification, cutting the history at a moment (operations open then become pending)
+//! and leaving out operations that cannot change the state; and for queue, stack and priority queue leaving out every operation on some value,
+//! since a legal sequence stays legal without it. The engines deliver a core they can argue for; this module makes
+//! it smaller where it can, has it decided once more by brute force, and finds the longest explanation of the rest.
+
+use std::time::{Duration, Instant};
+
+use linpoint_history::specs::codes;
+use linpoint_history::{Builtin, Call, Counterexample, Kind, Operation, Spec, Symbols, ValueId};
+use rustc_hash::FxHashSet;
+
+use crate::brute::{self, Search};
+use crate::decide::CheckError;
+use crate::engine::{Budget, Violation};
+use crate::feed::Feed;
+
+/// How long brute force may take over a core.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Cores larger than this are not made smaller by deletion and search.
+const SMALL: usize = 48;
+
+/// Builds the counterexample of a violation, rechecked.
+pub fn build(
+    spec: &Builtin,
+    symbols: &Symbols,
+    feed: &Feed<'_>,
+    violation: Violation,
+    at: Option<Operation>,
+    engine: &str,
+) -> Result<Counterexample, CheckError> {
+    let mut core = violation.core;
+    if core.is_empty() {
+        core = beginning(feed, at);
+    }
+    core.sort_by_key(|op| (op.call, op.ret));
+    let budget = Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: Some(1 << 30) };
+    let mut best = Vec::new();
+    if core.len() <= SMALL {
+        core = smaller(spec, symbols, core, &budget);
+    }
+    match brute::search(spec, &core, symbols, &budget) {
+        Ok(Search::NotLinearizable(order)) => best = order,
+        Ok(Search::Linearizable(_)) => {
+            let why = format!("the core of {} operations it gave can be explained", core.len());
+            return Err(CheckError::Bug { engine: engine.to_owned(), why, rows: core });
+        }
+        Err(_) => {} // Too large to try every order in the time there is.
+    }
+    let impossible = impossible(&core, &best, at);
+    let reason = if violation.reason.is_empty() {
+        match impossible {
+            Some(index) => format!("{} finds no place", sentence(spec, symbols, &core[index])),
+            None => "no order of these operations is allowed".to_owned(),
+        }
+    } else {
+        violation.reason
+    };
+    Ok(Counterexample { core, prefix: Vec::new(), impossible, explained: best, reason })
+}
+
+/// An operation as a sentence names it: `dequeue -> 7 [3,4]`.
+pub fn sentence(spec: &Builtin, symbols: &Symbols, op: &Operation) -> String {
+    let decl = spec.signature().decl(op.op());
+    let mut text = decl.name.to_owned();
+    if !op.arg.is_null() {
+        text += &format!("({})", symbols.value(op.arg));
+    }
+    if !op.is_pending() && decl.result != linpoint_history::Shape::Unit {
+        text += &format!(" -> {}", symbols.value(op.result));
+    }
+    if op.is_pending() {
+        text + &format!(" [{},..]", op.call)
+    } else {
+        text + &format!(" [{},{}]", op.call, op.ret)
+    }
+}
+
+/// The history up to a return, operations open then made pending; all of it if the return is not known.
+fn beginning(feed: &Feed<'_>, at: Option<Operation>) -> Vec<Operation> {
+    let rows = feed.in_memory().unwrap_or_default();
+    let end = at.map_or(i64::MAX, |op| op.ret);
+    rows.iter()
+        .copied()
+        .chain(feed.pending.iter().map(|p| p.op))
+        .filter(|op| op.call <= end)
+        .map(|mut op| {
+            if op.ret > end {
+                op.ret = Operation::NEVER;
+                op.result = ValueId::NULL;
+            }
+            op
+        })
+        .collect()
+}
+
+/// Leaves out what can be left out while the rest is still wrong.
+fn smaller(spec: &Builtin, symbols: &Symbols, mut core: Vec<Operation>, budget: &Budget) -> Vec<Operation> {
+    let wrong = |rows: &[Operation]| {
+        matches!(brute::search(spec, rows, symbols, budget), Ok(Search::NotLinearizable(_)))
+    };
+    if !wrong(&core) {
+        return core;
+    }
+    loop {
+        let units = units(spec, symbols, &core);
+        let found = units.into_iter().find_map(|unit| {
+            let rest: Vec<Operation> =
+                core.iter().enumerate().filter(|(i, _)| !unit.contains(i)).map(|(_, op)| *op).collect();
+            wrong(&rest).then_some(rest)
+        });
+        match found {
+            Some(rest) => core = rest,
+            None => return core,
+        }
+    }
+}
+
+/// Sets of operations (indices) that may be left out together.
+fn units(spec: &Builtin, symbols: &Symbols, core: &[Operation]) -> Vec<Vec<usize>> {
+    let mut units = Vec::new();
+    let mut values = FxHashSet::default();
+    let by_value = by_value(spec, core);
+    for (index, op) in core.iter().enumerate() {
+        let (arg, result) = (symbols.value(op.arg), symbols.value(op.result));
+        let call = Call { op: op.op(), process: op.process(), arg: &arg };
+        let known = (!op.is_pending()).then_some(&result);
+        if spec.is_read_only(call, known) {
+            units.push(vec![index]);
+        } else if by_value
+            && let Some(value) = value_of(op)
+            && values.insert(value)
+        {
+            units.push((0..core.len()).filter(|&i| value_of(&core[i]) == Some(value)).collect());
+        }
+    }
+    units
+}
+
+/// May all operations on one value be left out? Not while a removal with an unknown result is about, and not with a bound.
+fn by_value(spec: &Builtin, core: &[Operation]) -> bool {
+    use Kind::{Deque, List, Multiset, PriorityQueue, PriorityQueueMax, Queue, Set, Stack};
+    let removal_pending = core.iter().any(|op| op.is_pending() && op.arg.is_null());
+    let plain = spec.capacity.is_none() && !spec.spurious && spec.initial.is_null();
+    let pairs = core.iter().any(|op| match spec.kind {
+        PriorityQueue | PriorityQueueMax => op.op() == codes::priority_queue::CHANGE_KEY,
+        Multiset => op.op() == codes::set::INSERT_PAIR,
+        _ => false,
+    });
+    let kinds = [Deque, List, Multiset, PriorityQueue, PriorityQueueMax, Queue, Set, Stack];
+    kinds.contains(&spec.kind) && plain && !removal_pending && !pairs
+}
+
+/// The value an operation puts in, takes out or asks for.
+fn value_of(op: &Operation) -> Option<ValueId> {
+    if !op.arg.is_null() {
+        return Some(op.arg);
+    }
+    (!op.is_pending() && !op.result.is_null()).then_some(op.result)
+}
+
+/// The operation to point at: the one the engine stopped at if it is in the core, or the first to return of those that
+/// stayed unexplained.
+fn impossible(core: &[Operation], explained: &[usize], at: Option<Operation>) -> Option<usize> {
+    let left = |i: &usize| !explained.contains(i) && !core[*i].is_pending();
+    let named = at.and_then(|at| core.iter().position(|op| *op == at)).filter(|_| explained.is_empty());
+    named.or_else(|| (0..core.len()).filter(left).min_by_key(|&i| core[i].ret))
+}

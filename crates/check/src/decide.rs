@@ -1,0 +1,428 @@
+//! From a history to a verdict: split it into objects, try engines, recheck, explain.
+//!
+//! Linearizability is local (Herlihy & Wing 1990): a history of several objects is linearizable iff each object's part is. So a
+//! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides.
+//!
+//! Touching operations of one process (`a.ret == b.call`) are handled by enclosure, see [`crate::timeline`]: what holds
+//! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use linpoint_history::{
+    Basis, Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Unknown, Value, Verdict,
+};
+use thiserror::Error;
+
+use crate::counterexample;
+use crate::drive::{Drive, DriveError, Ended, Sink};
+use crate::engine::{Budget, Limit};
+use crate::feed::{Feed, HOLD, Names, Open};
+use crate::portfolio::{self, Candidate, Choice};
+use crate::recheck::BadWitness;
+use crate::timeline::Ties;
+
+/// How to check.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which engines.
+    pub choice: Choice,
+    /// Give up after this long.
+    pub time_limit: Option<Duration>,
+    /// Give up when an engine holds this much.
+    pub memory_limit_bytes: Option<usize>,
+    /// Is each key an object of its own?
+    pub partition: Partition,
+    /// Threads to use where parts are independent.
+    pub threads: usize,
+    /// Rows held in memory before a file is streamed instead.
+    pub hold: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            choice: Choice::Auto,
+            time_limit: None,
+            memory_limit_bytes: None,
+            partition: Partition::ByKey,
+            threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            hold: HOLD,
+        }
+    }
+}
+
+/// What is an object of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partition {
+    /// Each key of the history.
+    ByKey,
+    /// The whole history is one object, whatever keys it has.
+    None,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The engine that gave it; several, if parts took different ones.
+    pub engine: String,
+    /// Why it was this engine's turn; empty if it was the first choice.
+    pub because: String,
+    /// Operations, completed and pending.
+    pub operations: u64,
+    /// Operations that never returned.
+    pub pending: u64,
+    /// Objects.
+    pub objects: usize,
+    /// The object that is violated, where there are several.
+    pub object: Option<Value>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Why there is no answer at all.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The history is not readable.
+    #[error(transparent)]
+    Input(#[from] Diagnostic),
+    /// The recheck failed: a mistake of ours.
+    #[error("internal error in the {engine}: {why}")]
+    Bug {
+        /// The engine.
+        engine: String,
+        /// What the recheck says.
+        why: String,
+        /// A history that shows it, where there is a small one.
+        rows: Vec<Operation>,
+    },
+}
+
+/// Someone who watches a long check.
+pub trait Watch: Sync {
+    /// So many rows were read.
+    fn read(&self, rows: u64);
+    /// So many of so many returns were explained.
+    fn explained(&self, returns: u64, of: u64);
+}
+
+/// Nobody watches.
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn read(&self, _rows: u64) {}
+    fn explained(&self, _returns: u64, _of: u64) {}
+}
+
+/// Checks a history that `open` opens.
+pub fn check(
+    open: &Open<'_>,
+    spec: &Builtin,
+    symbols: &mut Symbols,
+    options: &Options,
+    watch: &dyn Watch,
+    sink: Option<Sink<'_>>,
+) -> Result<Answer, CheckError> {
+    let started = Instant::now();
+    intern_initial(spec, symbols);
+    let feed = Feed::read(open, symbols, options.hold, &mut |rows| watch.read(rows))?;
+    check_feed(feed, spec, symbols, options, watch, sink, started)
+}
+
+/// Checks rows in memory.
+pub fn check_rows(
+    rows: Vec<Operation>,
+    spec: &Builtin,
+    symbols: &mut Symbols,
+    options: &Options,
+) -> Result<Answer, CheckError> {
+    intern_initial(spec, symbols);
+    check_feed(Feed::of(rows), spec, symbols, options, &Unwatched, None, Instant::now())
+}
+
+/// Engines compare ids, so the initial contents need theirs before anything runs.
+fn intern_initial(spec: &Builtin, symbols: &mut Symbols) {
+    symbols.intern(&spec.initial);
+    if let Value::List(items) = &spec.initial {
+        items.iter().for_each(|item| {
+            symbols.intern(item);
+        });
+    }
+}
+
+fn check_feed(
+    feed: Feed<'_>,
+    spec: &Builtin,
+    symbols: &mut Symbols,
+    options: &Options,
+    watch: &dyn Watch,
+    sink: Option<Sink<'_>>,
+    started: Instant,
+) -> Result<Answer, CheckError> {
+    let budget = Budget {
+        deadline: options.time_limit.map(|limit| started + limit),
+        memory_bytes: options.memory_limit_bytes,
+    };
+    feed.check_processes(&mut Names::Own(symbols), spec.signature())?;
+    let operations = feed.completed + feed.pending.len() as u64;
+    let pending = feed.pending.len() as u64;
+    let keyed = options.partition == Partition::ByKey && symbols.key_count() > 0;
+    let part = Part { spec, choice: options.choice, budget: &budget, watch };
+    let (found, objects) = if keyed {
+        let feed = if feed.in_memory().is_some() { feed } else { feed.hold(symbols)? };
+        let parts = split(feed.into_rows().unwrap_or_default());
+        let objects = parts.len();
+        (part.decide_all(parts, symbols, options.threads, sink)?, objects)
+    } else {
+        (part.decide(&feed, &mut Names::Own(symbols), sink)?, 1)
+    };
+    Ok(Answer {
+        verdict: found.verdict,
+        engine: found.engine,
+        because: found.because,
+        operations,
+        pending,
+        objects,
+        object: found.object.map(|key| symbols.key_name(key)),
+        elapsed: started.elapsed(),
+    })
+}
+
+/// Rows by object, each in order of return.
+fn split(mut rows: Vec<Operation>) -> Vec<Vec<Operation>> {
+    rows.sort_by_key(|op| op.key);
+    rows.chunk_by(|a, b| a.key == b.key).map(<[Operation]>::to_vec).collect()
+}
+
+/// What was found about one object, or about all.
+struct Found {
+    verdict: Verdict,
+    engine: String,
+    because: String,
+    object: Option<KeyId>,
+}
+
+/// Decides objects.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    spec: &'a Builtin,
+    choice: Choice,
+    budget: &'a Budget,
+    watch: &'a dyn Watch,
+}
+
+impl Part<'_> {
+    /// Decides all objects: violated if one is, unknown if one is and none is violated.
+    fn decide_all(
+        &self,
+        parts: Vec<Vec<Operation>>,
+        symbols: &Symbols,
+        threads: usize,
+        sink: Option<Sink<'_>>,
+    ) -> Result<Found, CheckError> {
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let total: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        let results: Mutex<Vec<(usize, Result<Found, CheckError>)>> = Mutex::new(Vec::new());
+        let sink = Mutex::new(sink);
+        let decided = AtomicUsize::new(0);
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(rows) = parts.get(index).filter(|_| !stop.load(Ordering::Relaxed)) else { break };
+                let feed = Feed::of(rows.clone());
+                let mut order = Vec::new();
+                let mut collect = |_: &Symbols, op: &Operation| order.push(*op);
+                let wanted = sink.lock().is_ok_and(|sink| sink.is_some());
+                let found = self.decide(
+                    &feed,
+                    &mut Names::Shared(symbols),
+                    if wanted { Some(&mut collect) } else { None },
+                );
+                if let Ok(mut sink) = sink.lock()
+                    && let Some(sink) = sink.as_mut()
+                {
+                    order.iter().for_each(|op| sink(symbols, op));
+                }
+                let done = decided.fetch_add(rows.len(), Ordering::Relaxed) + rows.len();
+                self.watch.explained(done as u64, total);
+                if !matches!(&found, Ok(Found { verdict: Verdict::Holds(_), .. })) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                if let Ok(mut results) = results.lock() {
+                    results.push((index, found));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.clamp(1, parts.len().max(1)) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut results = results.into_inner().unwrap_or_default();
+        results.sort_by_key(|(index, _)| *index);
+        join(results.into_iter().map(|(index, found)| (parts[index][0].key, found)))
+    }
+
+    /// Decides one object.
+    fn decide(
+        &self,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+        mut sink: Option<Sink<'_>>,
+    ) -> Result<Found, CheckError> {
+        let mut because = String::new();
+        let mut engine = String::new();
+        for candidate in portfolio::candidates(self.spec, self.choice) {
+            let mut made = (candidate.make)(self.spec);
+            engine = made.name().to_owned();
+            let ended = self.drive(made.as_mut(), feed, names, Ties::Strict, &mut sink);
+            let ended = match ended {
+                Ok(Ended::Violated { touching: true, .. }) => {
+                    self.relaxed(&candidate, feed, names, &mut sink)?
+                }
+                Err(DriveError::Witness(bad)) => self.bad_witness(bad, &engine, feed, names, &mut sink)?,
+                other => other.map_err(input)?,
+            };
+            let verdict = match ended {
+                Ended::Unsupported(why) => {
+                    because = why;
+                    continue;
+                }
+                Ended::Explained { operations, .. } => Verdict::Holds(Basis::Witness { operations }),
+                Ended::Limit { limit, decided } => Verdict::Unknown(unknown(limit, decided, feed)),
+                Ended::Violated { violation, at, .. } => Verdict::Violated(counterexample::build(
+                    self.spec,
+                    names.get(),
+                    feed,
+                    violation,
+                    at,
+                    &engine,
+                )?),
+            };
+            return Ok(Found { verdict, engine, because, object: None });
+        }
+        let why = if because.is_empty() {
+            "no engine of this kind knows this specification".into()
+        } else {
+            because
+        };
+        Ok(Found {
+            verdict: Verdict::Unknown(Unknown::Unsupported { why }),
+            engine,
+            because: String::new(),
+            object: None,
+        })
+    }
+
+    fn drive(
+        &self,
+        engine: &mut dyn crate::engine::Engine,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+        ties: Ties,
+        sink: &mut Option<Sink<'_>>,
+    ) -> Result<Ended, DriveError> {
+        let drive = Drive { spec: self.spec, feed, budget: self.budget, ties };
+        let sink: Option<Sink<'_>> = match sink {
+            Some(sink) => Some(&mut **sink),
+            None => None,
+        };
+        drive.run(engine, names, sink, &mut |returns| self.watch.explained(returns, feed.completed))
+    }
+
+    /// Violated under the stricter reading of touching operations: what of the laxer one?
+    fn relaxed(
+        &self,
+        candidate: &Candidate,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+        sink: &mut Option<Sink<'_>>,
+    ) -> Result<Ended, CheckError> {
+        let mut engine = (candidate.make)(self.spec);
+        match self.drive(engine.as_mut(), feed, names, Ties::Relaxed, sink) {
+            Err(DriveError::Witness(_)) => self.exact(feed, names, sink),
+            other => other.map_err(input),
+        }
+    }
+
+    /// Neither reading settles it: try every order, reading stamps and processes as they are.
+    fn exact(
+        &self,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+        sink: &mut Option<Sink<'_>>,
+    ) -> Result<Ended, CheckError> {
+        let mut brute = crate::brute::Brute::default();
+        match self.drive(&mut brute, feed, names, Ties::Strict, sink) {
+            Err(DriveError::Witness(bad)) => {
+                Err(CheckError::Bug { engine: "brute force".into(), why: bad.to_string(), rows: Vec::new() })
+            }
+            other => other.map_err(input),
+        }
+    }
+
+    /// A witness failed its recheck. Where operations of one process touch at chunk borders that may be honest.
+    fn bad_witness(
+        &self,
+        bad: BadWitness,
+        engine: &str,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+        sink: &mut Option<Sink<'_>>,
+    ) -> Result<Ended, CheckError> {
+        if feed.has_touching_pending() {
+            return self.exact(feed, names, sink);
+        }
+        let rows = feed.in_memory().filter(|rows| rows.len() <= 10_000).unwrap_or_default().to_vec();
+        Err(CheckError::Bug { engine: engine.to_owned(), why: bad.to_string(), rows })
+    }
+}
+
+fn input(error: DriveError) -> CheckError {
+    match error {
+        DriveError::Input(diagnostic) => CheckError::Input(diagnostic),
+        DriveError::Witness(bad) => {
+            CheckError::Bug { engine: "recheck".into(), why: bad.to_string(), rows: Vec::new() }
+        }
+    }
+}
+
+fn unknown(limit: Limit, decided: u64, feed: &Feed<'_>) -> Unknown {
+    let widest = feed.widest();
+    match limit {
+        Limit::Time => Unknown::Time { decided, widest },
+        Limit::Memory => Unknown::Memory { decided, widest },
+    }
+}
+
+/// One verdict from many.
+fn join(parts: impl Iterator<Item = (KeyId, Result<Found, CheckError>)>) -> Result<Found, CheckError> {
+    let (mut operations, mut engines, mut because) = (0, Vec::new(), String::new());
+    let mut undecided = None;
+    for (key, found) in parts {
+        let found = found?;
+        if !engines.contains(&found.engine) {
+            engines.push(found.engine.clone());
+        }
+        if because.is_empty() {
+            because.clone_from(&found.because);
+        }
+        match found.verdict {
+            Verdict::Holds(Basis::Witness { operations: n }) => operations += n,
+            Verdict::Violated(_) => return Ok(Found { object: Some(key), ..found }),
+            Verdict::Unknown(_) => undecided = Some(Found { object: Some(key), ..found }),
+        }
+    }
+    Ok(undecided.unwrap_or(Found {
+        verdict: Verdict::Holds(Basis::Witness { operations }),
+        engine: engines.join(", "),
+        because,
+        object: None,
+    }))
+}

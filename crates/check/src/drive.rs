@@ -1,0 +1,205 @@
+//! Runs one engine over one history: loads rows, lets the engine explain them, rechecks the order it gives, forgets what
+//! is settled.
+//!
+//! Memory holds one chunk of rows, the rows the engine has not explained yet, and the rows that are explained but do not stand in the
+//! order yet (an enqueue whose neighbours are still undecided).
+
+use linpoint_history::{Builtin, Diagnostic, Operation, Symbols};
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+use crate::engine::{Budget, Context, Engine, Limit, Stop, Violation, Witness};
+use crate::feed::{Feed, Names};
+use crate::recheck::{BadWitness, Recheck};
+use crate::timeline::{OpId, Ties, Timeline};
+
+/// Where a witness goes, operation by operation, besides the recheck.
+pub type Sink<'a> = &'a mut dyn FnMut(&Symbols, &Operation);
+
+/// What a drive needs besides the engine.
+pub struct Drive<'a, 'f> {
+    /// The specification.
+    pub spec: &'a Builtin,
+    /// The rows.
+    pub feed: &'a Feed<'f>,
+    /// When to give up.
+    pub budget: &'a Budget,
+    /// How touching operations of one process are ordered.
+    pub ties: Ties,
+}
+
+/// How a drive ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// An order was found and rechecked.
+    Explained {
+        /// Operations in it.
+        operations: u64,
+        /// Did operations of one process touch?
+        touching: bool,
+    },
+    /// There is none.
+    Violated {
+        /// What the engine says.
+        violation: Violation,
+        /// The row of the operation that finds no place, if it is still known.
+        at: Option<Operation>,
+        /// Did operations of one process touch?
+        touching: bool,
+    },
+    /// A limit came first.
+    Limit {
+        /// Which.
+        limit: Limit,
+        /// Returns explained by then.
+        decided: u64,
+    },
+    /// The engine cannot decide this history.
+    Unsupported(String),
+}
+
+/// Why a drive failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// The history is not readable.
+    #[error(transparent)]
+    Input(#[from] Diagnostic),
+    /// The order the engine found is wrong: a mistake of ours, unless operations of one process touch.
+    #[error(transparent)]
+    Witness(#[from] BadWitness),
+}
+
+enum Halt {
+    Stop(Stop),
+    Error(DriveError),
+}
+
+impl From<Diagnostic> for Halt {
+    fn from(diagnostic: Diagnostic) -> Halt {
+        Halt::Error(diagnostic.into())
+    }
+}
+
+impl From<BadWitness> for Halt {
+    fn from(bad: BadWitness) -> Halt {
+        Halt::Error(bad.into())
+    }
+}
+
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Halt {
+        Halt::Stop(stop)
+    }
+}
+
+impl Drive<'_, '_> {
+    /// Runs `engine` over the history.
+    pub fn run(
+        &self,
+        engine: &mut dyn Engine,
+        names: &mut Names<'_>,
+        sink: Option<Sink<'_>>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Ended, DriveError> {
+        let mut course = Course {
+            spec: self.spec,
+            budget: self.budget,
+            timeline: Timeline::new(self.ties),
+            recheck: Recheck::new(self.spec, names.get()),
+            witness: Witness::default(),
+            floating: FxHashMap::default(),
+            explained: 0,
+            sink,
+        };
+        for pending in &self.feed.pending {
+            let earliest = match self.ties {
+                Ties::Strict => pending.strict_earliest,
+                Ties::Relaxed => pending.earliest,
+            };
+            course.timeline.push_pending_at(pending.op, earliest);
+        }
+        let mut walked = self.feed.chunks(names, |symbols, rows, floor| {
+            rows.iter().for_each(|row| course.timeline.push(*row));
+            let step = course.advance(engine, symbols, floor);
+            progress(u64::from(course.explained));
+            step
+        });
+        if walked.is_ok() {
+            walked = course.finish(engine, names.get());
+        }
+        course.ended(walked)
+    }
+}
+
+/// A drive under way.
+struct Course<'a, 's> {
+    spec: &'a Builtin,
+    budget: &'a Budget,
+    timeline: Timeline,
+    recheck: Recheck,
+    witness: Witness,
+    /// Rows that were released from the timeline and do not stand in the order yet.
+    floating: FxHashMap<u32, Operation>,
+    explained: u32,
+    sink: Option<Sink<'s>>,
+}
+
+impl Course<'_, '_> {
+    /// Explains what is complete: no operation still to come was called before `floor`.
+    fn advance(&mut self, engine: &mut dyn Engine, symbols: &Symbols, floor: i64) -> Result<(), Halt> {
+        let rows = self.timeline.rows();
+        let upto = self.timeline.base() + rows.partition_point(|op| op.ret < floor) as u32;
+        let cx = Context { symbols, spec: self.spec, budget: self.budget };
+        self.budget.check(engine.memory())?;
+        engine.advance(&cx, &self.timeline, upto, &mut self.witness)?;
+        self.explained = upto;
+        self.settle(symbols)?;
+        let unseen = self.timeline.base().max(self.recheck.first_missing())..upto;
+        for id in unseen.filter(|id| !self.recheck.has(*id)) {
+            self.floating.insert(id, *self.timeline.op(OpId::completed(id)));
+        }
+        self.timeline.release(upto);
+        Ok(())
+    }
+
+    fn finish(&mut self, engine: &mut dyn Engine, symbols: &Symbols) -> Result<(), Halt> {
+        let cx = Context { symbols, spec: self.spec, budget: self.budget };
+        engine.finish(&cx, &self.timeline, &mut self.witness)?;
+        self.settle(symbols)?;
+        self.recheck.finish(self.timeline.end())?;
+        Ok(())
+    }
+
+    /// Rechecks the part of the order that is new.
+    fn settle(&mut self, symbols: &Symbols) -> Result<(), Halt> {
+        for id in self.witness.order.drain(..) {
+            let row = if id.as_pending().is_some() || id.0 >= self.timeline.base() {
+                *self.timeline.op(id)
+            } else {
+                self.floating.remove(&id.0).ok_or(BadWitness::TWICE)?
+            };
+            self.recheck.take(self.spec, symbols, id, &row)?;
+            if let Some(sink) = &mut self.sink {
+                sink(symbols, &row);
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&self, walked: Result<(), Halt>) -> Result<Ended, DriveError> {
+        let touching = self.timeline.has_touching();
+        match walked {
+            Ok(()) => Ok(Ended::Explained { operations: self.recheck.operations(), touching }),
+            Err(Halt::Error(error)) => Err(error),
+            Err(Halt::Stop(Stop::Violated(violation))) => {
+                let at = self.timeline.get(violation.at).or(self.floating.get(&violation.at.0)).copied();
+                Ok(Ended::Violated { violation, at, touching })
+            }
+            Err(Halt::Stop(Stop::Limit(limit))) => {
+                Ok(Ended::Limit { limit, decided: u64::from(self.explained) })
+            }
+            Err(Halt::Stop(Stop::Unsupported(why))) => Ok(Ended::Unsupported(why)),
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Where rows come from: memory, or a file read twice.
+//!
+//! Engines want operations in order of return, and before return i is explained they want to have seen every operation
+//! called by then ([`crate::engine`]). A log in order of return keeps an operation back until it returns, so a reader that stands
+//! at line n cannot know what is still open. Therefore each chunk of rows comes with its *floor*: no operation in a later chunk was
+//! called before it. Floors cost one number a chunk, and one pass over the rows.
+//!
+//! Short histories, and files in any other order, are held in memory (32 bytes an operation). A long file in order of return is read
+//! once for its floors and its pending operations, and then once more for every engine that is tried.
+
+use linpoint_history::formats::{ProcessOrder, Reader};
+use linpoint_history::history::{is_sorted_by_return, return_order};
+use linpoint_history::{Diagnostic, History, Operation, Signature, Symbols};
+
+/// Rows a chunk; also how far an engine goes in one step. Small enough for the caches.
+pub const CHUNK: usize = 1 << 15;
+
+/// Rows held in memory before a file is streamed instead.
+pub const HOLD: usize = 1 << 20;
+
+/// Opens the history from its beginning, as often as needed.
+pub type Open<'a> = dyn Fn() -> Result<Box<dyn Reader>, Diagnostic> + 'a;
+
+/// Rows in order of return, and what is known about all of them.
+pub struct Feed<'a> {
+    rows: Rows<'a>,
+    floors: Vec<i64>,
+    /// Operations that never returned, by call.
+    pub pending: Vec<Pending>,
+    /// How many operations completed.
+    pub completed: u64,
+}
+
+/// The symbols of a history: shared by the threads that check its parts, or owned while a file is read on.
+pub enum Names<'s> {
+    /// They will not grow.
+    Shared(&'s Symbols),
+    /// They may grow.
+    Own(&'s mut Symbols),
+}
+
+impl Names<'_> {
+    /// The symbols so far.
+    pub fn get(&self) -> &Symbols {
+        match self {
+            Names::Shared(symbols) => symbols,
+            Names::Own(symbols) => symbols,
+        }
+    }
+}
+
+/// An operation that never returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// The row.
+    pub op: Operation,
+    /// How many operations returned before its call.
+    pub earliest: u32,
+    /// The same, but after the operation of its own process that returned at the very stamp of its call.
+    pub strict_earliest: u32,
+}
+
+impl Pending {
+    /// Finds its first gap; `rows` are in order of return, the first is number `base`, and the last did not return before
+    /// the call.
+    fn new(op: Operation, rows: &[Operation], base: u32) -> Pending {
+        let gap = rows.partition_point(|done| done.ret < op.call);
+        let touching = rows[gap..].iter().take_while(|done| done.ret == op.call);
+        let after = touching.enumerate().filter(|(_, done)| done.process() == op.process()).last();
+        let strict = after.map_or(gap, |(index, _)| gap + index + 1);
+        Pending { op, earliest: base + gap as u32, strict_earliest: base + strict as u32 }
+    }
+}
+
+enum Rows<'a> {
+    Memory(Vec<Operation>),
+    File(&'a Open<'a>),
+}
+
+impl<'a> Feed<'a> {
+    /// Rows in memory, in any order.
+    pub fn of(mut rows: Vec<Operation>) -> Feed<'a> {
+        if !is_sorted_by_return(&rows) {
+            rows.sort_by_key(return_order);
+        }
+        let completed = rows.partition_point(|op| !op.is_pending());
+        let pending = rows.split_off(completed);
+        let pending = pending.into_iter().map(|op| Pending::new(op, &rows, 0)).collect();
+        let floors = floors(rows.chunks(CHUNK).map(lowest_call).collect());
+        Feed { rows: Rows::Memory(rows), floors, pending, completed: completed as u64 }
+    }
+
+    /// Reads a history; streams it if it is long and in order. `progress` hears how many rows were read.
+    pub fn read(
+        open: &'a Open<'a>,
+        symbols: &mut Symbols,
+        hold: usize,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Feed<'a>, Diagnostic> {
+        let mut reader = open()?;
+        let mut rows: Vec<Operation> = Vec::new();
+        let mut more = true;
+        while more && rows.len() < hold {
+            more = reader.read(symbols, &mut rows, CHUNK)?;
+            progress(rows.len() as u64);
+        }
+        if more {
+            match survey(&rows, reader.as_mut(), symbols, progress)? {
+                Some(survey) => return survey.into_feed(open, symbols),
+                None => {
+                    // Not in order after all: start again and hold it all.
+                    drop(rows);
+                    rows = Vec::new();
+                    let mut reader = open()?;
+                    while reader.read(symbols, &mut rows, CHUNK)? {
+                        progress(rows.len() as u64);
+                    }
+                }
+            }
+        }
+        Ok(Feed::of(rows))
+    }
+
+    /// Is everything in memory? Then all rows that completed.
+    pub fn in_memory(&self) -> Option<&[Operation]> {
+        match &self.rows {
+            Rows::Memory(rows) => Some(rows),
+            Rows::File(_) => None,
+        }
+    }
+
+    /// All completed rows, taken out, if they are in memory.
+    pub fn into_rows(self) -> Option<Vec<Operation>> {
+        match self.rows {
+            Rows::Memory(mut rows) => {
+                rows.extend(self.pending.iter().map(|p| p.op));
+                Some(rows)
+            }
+            Rows::File(_) => None,
+        }
+    }
+
+    /// The same history, all in memory.
+    pub fn hold(self, symbols: &mut Symbols) -> Result<Feed<'a>, Diagnostic> {
+        let mut all: Vec<Operation> = Vec::with_capacity(self.completed as usize);
+        self.chunks(&mut Names::Own(symbols), |_, rows, _| {
+            all.extend_from_slice(rows);
+            Ok::<_, Diagnostic>(())
+        })?;
+        all.extend(self.pending.iter().map(|p| p.op));
+        Ok(Feed::of(all))
+    }
+
+    /// Was an operation that never returned called at the very stamp its process's last one returned?
+    pub fn has_touching_pending(&self) -> bool {
+        self.pending.iter().any(|p| p.strict_earliest != p.earliest)
+    }
+
+    /// The most operations open at one moment, as far as rows are in memory.
+    pub fn widest(&self) -> usize {
+        let rows = self.in_memory().unwrap_or_default();
+        let operations = rows.iter().copied().chain(self.pending.iter().map(|p| p.op)).collect();
+        History { operations, symbols: Symbols::new() }.widest()
+    }
+
+    /// Gives every chunk with its floor to `take`, in order, until it says stop. The last chunk's floor is
+    /// `i64::MAX`; a history with no completed operation has one empty chunk.
+    pub fn chunks<E: From<Diagnostic>>(
+        &self,
+        names: &mut Names<'_>,
+        mut take: impl FnMut(&Symbols, &[Operation], i64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.rows {
+            Rows::Memory(rows) if rows.is_empty() => take(names.get(), &[], i64::MAX),
+            Rows::Memory(rows) => {
+                for (chunk, floor) in rows.chunks(CHUNK).zip(&self.floors) {
+                    take(names.get(), chunk, *floor)?;
+                }
+                Ok(())
+            }
+            Rows::File(open) => {
+                let mut chunks = FileChunks::new(open()?);
+                let Names::Own(symbols) = names else {
+                    unreachable!("a file is never shared between threads: its symbols grow while it is read")
+                };
+                for floor in &self.floors {
+                    let chunk = chunks.next(symbols)?;
+                    take(symbols, chunk, *floor)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds two operations of one process that were open at once, which is bad input.
+    pub fn check_processes(&self, names: &mut Names<'_>, signature: &Signature) -> Result<(), Diagnostic> {
+        let mut order = ProcessOrder::default();
+        self.chunks(names, |symbols, chunk, _| {
+            chunk.iter().try_for_each(|row| order.check(row, symbols, signature))
+        })?;
+        self.pending.iter().try_for_each(|p| order.check(&p.op, names.get(), signature))
+    }
+}
+
+/// What a first reading of a long file tells.
+struct Survey {
+    lowest: Vec<i64>,
+    pending: Vec<Operation>,
+    completed: u64,
+}
+
+/// Reads the rest of a file whose beginning is in memory; `None` if it is not in order of return.
+fn survey(
+    beginning: &[Operation],
+    reader: &mut dyn Reader,
+    symbols: &mut Symbols,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<Survey>, Diagnostic> {
+    let mut survey = Survey { lowest: Vec::new(), pending: Vec::new(), completed: 0 };
+    let (mut last, mut in_chunk, mut lowest) = ((i64::MIN, i64::MIN), 0, i64::MAX);
+    let mut block = beginning.to_vec();
+    let mut more = true;
+    loop {
+        for op in &block {
+            if op.is_pending() {
+                survey.pending.push(*op);
+                continue;
+            }
+            if return_order(op) < last {
+                return Ok(None);
+            }
+            last = return_order(op);
+            lowest = lowest.min(op.call);
+            in_chunk += 1;
+            survey.completed += 1;
+            if in_chunk == CHUNK {
+                survey.lowest.push(lowest);
+                (in_chunk, lowest) = (0, i64::MAX);
+            }
+        }
+        progress(survey.completed);
+        if !more {
+            break;
+        }
+        block.clear();
+        more = reader.read(symbols, &mut block, CHUNK)?;
+    }
+    if in_chunk > 0 {
+        survey.lowest.push(lowest);
+    }
+    Ok(Some(survey))
+}
+
+impl Survey {
+    /// Finds the first gaps of the pending operations, which takes one more pass if there are any.
+    fn into_feed<'a>(mut self, open: &'a Open<'a>, symbols: &mut Symbols) -> Result<Feed<'a>, Diagnostic> {
+        self.pending.sort_by_key(|op| op.call);
+        let mut pending = Vec::with_capacity(self.pending.len());
+        if !self.pending.is_empty() {
+            let mut chunks = FileChunks::new(open()?);
+            let mut base = 0;
+            for _ in &self.lowest {
+                let chunk = chunks.next(symbols)?;
+                let end = chunk.last().map_or(i64::MAX, |op| op.ret);
+                while let Some(op) = self.pending.get(pending.len()).filter(|op| op.call <= end) {
+                    pending.push(Pending::new(*op, chunk, base));
+                }
+                base += chunk.len() as u32;
+            }
+            pending.extend(self.pending[pending.len()..].iter().map(|op| Pending::new(*op, &[], base)));
+        }
+        Ok(Feed { rows: Rows::File(open), floors: floors(self.lowest), pending, completed: self.completed })
+    }
+}
+
+/// Completed rows of a file in chunks of exactly [`CHUNK`], but for the last.
+struct FileChunks {
+    reader: Box<dyn Reader>,
+    buffer: Vec<Operation>,
+    given: usize,
+    more: bool,
+}
+
+impl FileChunks {
+    fn new(reader: Box<dyn Reader>) -> FileChunks {
+        FileChunks { reader, buffer: Vec::new(), given: 0, more: true }
+    }
+
+    fn next(&mut self, symbols: &mut Symbols) -> Result<&[Operation], Diagnostic> {
+        self.buffer.drain(..self.given);
+        while self.more && self.buffer.len() < CHUNK {
+            let from = self.buffer.len();
+            self.more = self.reader.read(symbols, &mut self.buffer, CHUNK)?;
+            if self.buffer[from..].iter().any(Operation::is_pending) {
+                self.buffer.retain(|op| !op.is_pending());
+            }
+        }
+        self.given = self.buffer.len().min(CHUNK);
+        Ok(&self.buffer[..self.given])
+    }
+}
+
+fn lowest_call(rows: &[Operation]) -> i64 {
+    rows.iter().map(|op| op.call).min().unwrap_or(i64::MAX)
+}
+
+/// From the lowest call of each chunk, the lowest call of all later ones.
+fn floors(lowest: Vec<i64>) -> Vec<i64> {
+    let mut floors = lowest;
+    let mut lowest = i64::MAX;
+    for floor in floors.iter_mut().rev() {
+        lowest = lowest.min(std::mem::replace(floor, lowest));
+    }
+    floors
+}

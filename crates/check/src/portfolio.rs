@@ -1,0 +1,47 @@
+//! Which engines are tried on a history, in which order, and why.
+//!
+//! `auto` begins with the fastest engine that may decide a history of this specification and goes on to more general ones
+//! when it meets something it does not handle (a value inserted twice, say). The answer names the engine that decided and
+//! why it was its turn.
+
+use linpoint_history::{Builtin, Kind};
+
+use crate::engine::Engine;
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The fastest that can.
+    #[default]
+    Auto,
+    /// The specialised monitors, for distinct values.
+    Monitor,
+    /// Metastates.
+    Metastate,
+    /// Every order.
+    Brute,
+}
+
+/// An engine that may be tried.
+pub struct Candidate {
+    /// Makes a fresh one.
+    pub make: fn(&Builtin) -> Box<dyn Engine>,
+    /// What kind it is.
+    pub choice: Choice,
+}
+
+/// The engines to try on a history of `spec`, best first.
+pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
+    let mut all = specialised(spec.kind);
+    all.push(Candidate { make: |_| Box::new(crate::brute::Brute::default()), choice: Choice::Brute });
+    all.retain(|candidate| match choice {
+        Choice::Auto => candidate.choice != Choice::Brute,
+        wanted => candidate.choice == wanted,
+    });
+    all
+}
+
+fn specialised(kind: Kind) -> Vec<Candidate> {
+    let _ = kind;
+    Vec::new()
+}

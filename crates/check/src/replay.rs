@@ -1,0 +1,196 @@
+//! The sequential objects once more, written for speed and for nothing else: one operation at a time, in place.
+//!
+//! The recheck replays every witness through these. They share no code with the engines, and they are compared with the
+//! readable specifications of `linpoint-history` by a test. Kinds without a fast form run on the readable one.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use linpoint_history::specs::{State, codes};
+use linpoint_history::{Builtin, Call, Kind, Operation, Spec, Symbols, Value, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A sequential object in the middle of a replay.
+#[derive(Clone, Debug)]
+pub enum Replay {
+    /// First in, first out.
+    Queue(VecDeque<ValueId>),
+    /// Last in, first out.
+    Stack(Vec<ValueId>),
+    /// Least first; priorities that are small integers.
+    PriorityQueue(BinaryHeap<Reverse<u32>>),
+    /// Greatest first; priorities that are small integers.
+    PriorityQueueMax(BinaryHeap<u32>),
+    /// A set.
+    Set(FxHashSet<ValueId>),
+    /// Multiset and list.
+    Multiset(FxHashMap<ValueId, u32>),
+    /// Read and write only.
+    Register(ValueId),
+    /// Everything else: the readable specification. Several states while an unanswered operation leaves them open.
+    Readable(Vec<State>),
+}
+
+impl Replay {
+    /// The object at the start.
+    pub fn new(spec: &Builtin, symbols: &Symbols) -> Replay {
+        let plain = spec.capacity.is_none() && !spec.spurious;
+        let initial: Option<Vec<ValueId>> = match &spec.initial {
+            Value::List(items) => items.iter().map(|item| symbols.find(item)).collect(),
+            Value::Null => Some(Vec::new()),
+            _ => None,
+        };
+        match (spec.kind, initial) {
+            (Kind::Queue, Some(items)) if plain => Replay::Queue(items.into()),
+            (Kind::Stack, Some(items)) if plain => Replay::Stack(items),
+            (Kind::PriorityQueue, Some(items)) if plain && items.is_empty() => {
+                Replay::PriorityQueue(BinaryHeap::new())
+            }
+            (Kind::PriorityQueueMax, Some(items)) if plain && items.is_empty() => {
+                Replay::PriorityQueueMax(BinaryHeap::new())
+            }
+            (Kind::Set, Some(items)) if plain => Replay::Set(items.into_iter().collect()),
+            (Kind::Multiset | Kind::List, Some(items)) if plain => {
+                let mut bag = FxHashMap::default();
+                items.into_iter().for_each(|item| *bag.entry(item).or_insert(0) += 1);
+                Replay::Multiset(bag)
+            }
+            (Kind::Register, _) => match symbols.find(&spec.initial) {
+                Some(value) => Replay::Register(value),
+                None => Replay::Readable(vec![spec.initial()]),
+            },
+            _ => Replay::Readable(vec![spec.initial()]),
+        }
+    }
+
+    /// Lets `op` take effect; `false` where the specification does not allow its result here.
+    #[inline]
+    pub fn step(&mut self, spec: &Builtin, symbols: &Symbols, op: &Operation) -> bool {
+        let (code, arg, result) = (op.op(), op.arg, op.result);
+        let pending = op.is_pending();
+        match self {
+            Replay::Queue(items) => match code {
+                codes::queue::ENQUEUE => {
+                    items.push_back(arg);
+                    true
+                }
+                _ => answers(pending, result, items.pop_front()),
+            },
+            Replay::Stack(items) => match code {
+                codes::stack::PUSH => {
+                    items.push(arg);
+                    true
+                }
+                _ => answers(pending, result, items.pop()),
+            },
+            Replay::PriorityQueue(heap) => match code {
+                codes::priority_queue::INSERT if arg.small().is_some() => {
+                    heap.push(Reverse(arg.0));
+                    true
+                }
+                codes::priority_queue::REMOVE => {
+                    answers(pending, result, heap.pop().map(|Reverse(v)| ValueId(v)))
+                }
+                _ => self.leave_fast_form(spec, symbols, op),
+            },
+            Replay::PriorityQueueMax(heap) => match code {
+                codes::priority_queue::INSERT if arg.small().is_some() => {
+                    heap.push(arg.0);
+                    true
+                }
+                codes::priority_queue::REMOVE => answers(pending, result, heap.pop().map(ValueId)),
+                _ => self.leave_fast_form(spec, symbols, op),
+            },
+            Replay::Set(items) => {
+                let answer = match code {
+                    codes::set::ADD => items.insert(arg),
+                    codes::set::REMOVE => items.remove(&arg),
+                    _ => items.contains(&arg),
+                };
+                pending || result == ValueId::from_bool(answer)
+            }
+            Replay::Multiset(bag) => multiset(bag, symbols, op),
+            Replay::Register(value) => match code {
+                codes::register::WRITE => {
+                    *value = arg;
+                    true
+                }
+                _ => pending || result == *value,
+            },
+            Replay::Readable(_) => self.readable(spec, symbols, op),
+        }
+    }
+
+    /// A priority that is no small integer, or a change of key: go on with the readable specification.
+    fn leave_fast_form(&mut self, spec: &Builtin, symbols: &Symbols, op: &Operation) -> bool {
+        let values: Vec<u32> = match self {
+            Replay::PriorityQueue(heap) => heap.iter().map(|Reverse(v)| *v).collect(),
+            Replay::PriorityQueueMax(heap) => heap.iter().copied().collect(),
+            _ => Vec::new(),
+        };
+        let mut bag = BTreeMap::new();
+        values.into_iter().for_each(|v| *bag.entry(Value::Int(i64::from(v))).or_insert(0) += 1);
+        *self = Replay::Readable(vec![State::Bag(bag)]);
+        self.readable(spec, symbols, op)
+    }
+
+    fn readable(&mut self, spec: &Builtin, symbols: &Symbols, op: &Operation) -> bool {
+        let Replay::Readable(states) = self else { return false };
+        let arg = symbols.value(op.arg);
+        let call = Call { op: op.op(), process: op.process(), arg: &arg };
+        let mut next = Vec::new();
+        for state in states.iter() {
+            if op.is_pending() {
+                spec.step_pending(state, call, &mut next);
+            } else if let Some(after) = spec.step(state, call, &symbols.value(op.result))
+                && !next.contains(&after)
+            {
+                next.push(after);
+            }
+        }
+        if op.is_pending() && next.is_empty() {
+            return true; // It changes nothing here.
+        }
+        *states = next;
+        !states.is_empty()
+    }
+}
+
+#[inline]
+fn answers(pending: bool, result: ValueId, removed: Option<ValueId>) -> bool {
+    pending || removed.unwrap_or(ValueId::NULL) == result
+}
+
+fn multiset(bag: &mut FxHashMap<ValueId, u32>, symbols: &Symbols, op: &Operation) -> bool {
+    let present = bag.contains_key(&op.arg);
+    let answer = match op.op() {
+        codes::set::ADD => {
+            *bag.entry(op.arg).or_insert(0) += 1;
+            return true;
+        }
+        codes::set::REMOVE if present => {
+            if let Some(count) = bag.get_mut(&op.arg) {
+                *count -= 1;
+                if *count == 0 {
+                    bag.remove(&op.arg);
+                }
+            }
+            true
+        }
+        codes::set::REMOVE => false,
+        codes::set::CONTAINS => present,
+        _ => {
+            // A pair goes in as a whole, or, with the answer false, not at all.
+            if op.is_pending() || op.result == ValueId::TRUE {
+                let pair = symbols.value(op.arg);
+                let Some((x, y)) = pair.as_pair() else { return false };
+                for item in [x, y] {
+                    let Some(id) = symbols.find(item) else { return false };
+                    *bag.entry(id).or_insert(0) += 1;
+                }
+            }
+            return true;
+        }
+    };
+    op.is_pending() || op.result == ValueId::from_bool(answer)
+}

@@ -1,0 +1,128 @@
+//! The command line, as clap reads it. What is written here is the manual.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Is this concurrent object correct?
+///
+/// Linpoint decides whether a concurrent object behaves as if each operation happened at one instant.
+#[derive(Debug, Parser)]
+#[command(name = "linpoint", version, about, max_term_width = 110)]
+#[command(after_help = "Exit codes: 0 holds, 1 violated, 2 bad use or bad input, 3 unknown, 101 a bug of ours.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Decide whether recorded histories are linearizable
+    Check(CheckArgs),
+    /// Make a history: linearizable by construction, or spoiled
+    Generate(GenerateArgs),
+    /// List the built-in specifications and their operations
+    Specs,
+    /// List the formats of histories
+    Formats,
+}
+
+/// Decide whether recorded histories are linearizable.
+///
+/// A history is linearizable if its operations can be put into one order that respects real time and that a sequential
+/// object allows. If there is one, it is found and replayed; if not, a few operations that cannot be explained are drawn.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linpoint check run.jsonl --spec queue
+  linpoint check jepsen/*.edn --spec cas-register --time-limit 60s
+  zcat run.jsonl.gz | linpoint check - --spec kv --json
+
+A line of a history:
+  {\"process\":3,\"op\":\"enqueue\",\"arg\":5,\"ret\":null,\"call\":120,\"return\":170}")]
+pub struct CheckArgs {
+    /// Histories; `-` is standard input. `.gz` and `.zst` are read as they are
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The specification, such as `queue` or `queue:capacity=64` (see `linpoint specs`)
+    #[arg(long, value_name = "NAME")]
+    pub spec: String,
+    /// The value, or the list of contents, that the object starts with, as JSON
+    #[arg(long, value_name = "JSON")]
+    pub initial: Option<String>,
+    /// The format (see `linpoint formats`); found from the content if not given
+    #[arg(long, value_name = "F")]
+    pub format: Option<String>,
+    /// Which engine decides
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
+    /// The field that names the object an operation belongs to; `none`: all are of one object
+    #[arg(long, value_name = "KEY", default_value = "key")]
+    pub partition: String,
+    /// Give up after this long, such as `60s`, `500ms`, `5m`
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub time_limit: Option<Duration>,
+    /// Give up beyond this much memory, such as `2GiB`; three quarters of the machine's if not given
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory_limit: Option<usize>,
+    /// Write the order that explains the history, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub witness: Option<PathBuf>,
+    /// Write a page with the verdict and the drawing
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Print one JSON object a file instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The engines a user can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// The fastest that can decide the history
+    Auto,
+    /// Specialised monitors: distinct values only
+    Monitor,
+    /// Metastates: any values
+    Metastate,
+    /// Every order, for small histories
+    Brute,
+}
+
+/// Reads `60s`, `500ms`, `5m`, `1h`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit.trim() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("unknown unit `{other}`; use ms, s, m or h")),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| "expected a time such as 60s".to_owned())?;
+    Duration::try_from_secs_f64(number * scale).map_err(|_| "expected a time such as 60s".to_owned())
+}
+
+/// Reads `2GiB`, `500MB`, `64k`; a bare number is bytes.
+fn bytes(text: &str) -> Result<usize, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit = unit.trim().to_ascii_lowercase();
+    let scale: f64 = match unit.trim_end_matches("ib").trim_end_matches('b') {
+        "" => 1.0,
+        "k" => 1024.0,
+        "m" => 1024.0 * 1024.0,
+        "g" => 1024.0 * 1024.0 * 1024.0,
+        "t" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(format!("unknown unit `{unit}`; use KiB, MiB or GiB")),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| "expected a size such as 2GiB".to_owned())?;
+    if !(0.0..1e18).contains(&(number * scale)) {
+        return Err("expected a size such as 2GiB".to_owned());
+    }
+    Ok((number * scale) as usize)
+}
