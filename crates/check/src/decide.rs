@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::counterexample;
 use crate::drive::{Drive, DriveError, Ended, Sink};
 use crate::engine::{Budget, Limit};
-use crate::feed::{Feed, HOLD, Names, Open};
+use crate::feed::{Feed, FeedError, HOLD, Names, Open};
 use crate::portfolio::{self, Candidate, Choice};
 use crate::recheck::BadWitness;
 use crate::timeline::Ties;
@@ -49,6 +49,15 @@ impl Default for Options {
             partition: Partition::ByKey,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             hold: HOLD,
+        }
+    }
+}
+
+impl Options {
+    fn budget(&self, started: Instant) -> Budget {
+        Budget {
+            deadline: self.time_limit.map(|limit| started + limit),
+            memory_bytes: self.memory_limit_bytes,
         }
     }
 }
@@ -129,8 +138,30 @@ pub fn check(
 ) -> Result<Answer, CheckError> {
     let started = Instant::now();
     intern_initial(spec, symbols);
-    let feed = Feed::read(open, symbols, options.hold, &mut |rows| watch.read(rows))?;
-    check_feed(feed, spec, symbols, options, watch, sink, started)
+    let budget = options.budget(started);
+    let mut read = 0;
+    let feed = Feed::read(open, symbols, options.hold, &mut |rows| {
+        read = rows;
+        watch.read(rows);
+        budget.limit(crate::resident::resident_bytes().unwrap_or(0)).map_or(Ok(()), Err)
+    });
+    match feed {
+        Ok(feed) => check_feed(feed, spec, symbols, options, watch, sink, started),
+        Err(FeedError::Input(diagnostic)) => Err(diagnostic.into()),
+        Err(FeedError::Limit(limit)) => Ok(Answer {
+            verdict: Verdict::Unknown(match limit {
+                Limit::Time => Unknown::Time { decided: 0, widest: 0 },
+                Limit::Memory => Unknown::Memory { decided: 0, widest: 0 },
+            }),
+            engine: "reader".into(),
+            because: String::new(),
+            operations: read,
+            pending: 0,
+            objects: symbols.key_count().max(1),
+            object: None,
+            elapsed: started.elapsed(),
+        }),
+    }
 }
 
 /// Checks rows in memory.
@@ -163,10 +194,7 @@ fn check_feed(
     sink: Option<Sink<'_>>,
     started: Instant,
 ) -> Result<Answer, CheckError> {
-    let budget = Budget {
-        deadline: options.time_limit.map(|limit| started + limit),
-        memory_bytes: options.memory_limit_bytes,
-    };
+    let budget = options.budget(started);
     feed.check_processes(&mut Names::Own(symbols), spec.signature())?;
     let operations = feed.completed + feed.pending.len() as u64;
     let pending = feed.pending.len() as u64;

@@ -11,10 +11,11 @@ use thiserror::Error;
 use crate::engine::{Budget, Context, Engine, Limit, Stop, Violation, Witness};
 use crate::feed::{Feed, Names};
 use crate::recheck::{BadWitness, Recheck};
+use crate::resident::resident_bytes;
 use crate::timeline::{OpId, Ties, Timeline};
 
 /// Where a witness goes, operation by operation, besides the recheck.
-pub type Sink<'a> = &'a mut dyn FnMut(&Symbols, &Operation);
+pub type Sink<'a> = &'a mut (dyn FnMut(&Symbols, &Operation) + Send);
 
 /// What a drive needs besides the engine.
 pub struct Drive<'a, 'f> {
@@ -151,7 +152,7 @@ impl Course<'_, '_> {
         let rows = self.timeline.rows();
         let upto = self.timeline.base() + rows.partition_point(|op| op.ret < floor) as u32;
         let cx = Context { symbols, spec: self.spec, budget: self.budget };
-        self.budget.check(engine.memory())?;
+        self.budget.check(resident_bytes().unwrap_or_else(|| engine.memory()))?;
         engine.advance(&cx, &self.timeline, upto, &mut self.witness)?;
         self.explained = upto;
         self.settle(symbols)?;

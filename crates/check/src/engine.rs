@@ -69,8 +69,8 @@ pub enum Stop {
 pub struct Violation {
     /// The operation that finds no place.
     pub at: OpId,
-    /// Operations that alone cannot be explained, if the engine knows them (empty: it does not). Copies, since
-    /// the timeline may have released them.
+    /// Operations that alone cannot be explained, if the engine knows them. Copies, since the timeline may have released
+    /// them. Empty: the history up to the return of `at` is meant.
     pub core: Vec<Operation>,
     /// One sentence, if the engine has one.
     pub reason: String,
@@ -104,13 +104,15 @@ impl Budget {
 
     /// Stops an engine that holds `bytes` now, if a limit is reached. Costs a look at the clock: ask every thousand steps.
     pub fn check(&self, bytes: usize) -> Result<(), Stop> {
+        self.limit(bytes).map_or(Ok(()), |limit| Err(Stop::Limit(limit)))
+    }
+
+    /// The limit that is reached with `bytes` held now, if one is.
+    pub fn limit(&self, bytes: usize) -> Option<Limit> {
         if self.memory_bytes.is_some_and(|limit| bytes > limit) {
-            return Err(Stop::Limit(Limit::Memory));
+            return Some(Limit::Memory);
         }
-        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            return Err(Stop::Limit(Limit::Time));
-        }
-        Ok(())
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline).then_some(Limit::Time)
     }
 }
 

@@ -11,6 +11,9 @@
 use linpoint_history::formats::{ProcessOrder, Reader};
 use linpoint_history::history::{is_sorted_by_return, return_order};
 use linpoint_history::{Diagnostic, History, Operation, Signature, Symbols};
+use thiserror::Error;
+
+use crate::engine::Limit;
 
 /// Rows a chunk; also how far an engine goes in one step. Small enough for the caches.
 pub const CHUNK: usize = 1 << 15;
@@ -29,6 +32,18 @@ pub struct Feed<'a> {
     pub pending: Vec<Pending>,
     /// How many operations completed.
     pub completed: u64,
+}
+
+/// Why a history was not read to its end.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FeedError {
+    /// It is not readable.
+    #[error(transparent)]
+    Input(#[from] Diagnostic),
+    /// A limit came first.
+    #[error(transparent)]
+    Limit(#[from] Limit),
 }
 
 /// The symbols of a history: shared by the threads that check its parts, or owned while a file is read on.
@@ -95,25 +110,25 @@ impl<'a> Feed<'a> {
         open: &'a Open<'a>,
         symbols: &mut Symbols,
         hold: usize,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Feed<'a>, Diagnostic> {
+        progress: &mut dyn FnMut(u64) -> Result<(), Limit>,
+    ) -> Result<Feed<'a>, FeedError> {
         let mut reader = open()?;
         let mut rows: Vec<Operation> = Vec::new();
         let mut more = true;
         while more && rows.len() < hold {
             more = reader.read(symbols, &mut rows, CHUNK)?;
-            progress(rows.len() as u64);
+            progress(rows.len() as u64)?;
         }
         if more {
             match survey(&rows, reader.as_mut(), symbols, progress)? {
-                Some(survey) => return survey.into_feed(open, symbols),
+                Some(survey) => return Ok(survey.into_feed(open, symbols)?),
                 None => {
                     // Not in order after all: start again and hold it all.
                     drop(rows);
                     rows = Vec::new();
                     let mut reader = open()?;
                     while reader.read(symbols, &mut rows, CHUNK)? {
-                        progress(rows.len() as u64);
+                        progress(rows.len() as u64)?;
                     }
                 }
             }
@@ -214,8 +229,8 @@ fn survey(
     beginning: &[Operation],
     reader: &mut dyn Reader,
     symbols: &mut Symbols,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<Survey>, Diagnostic> {
+    progress: &mut dyn FnMut(u64) -> Result<(), Limit>,
+) -> Result<Option<Survey>, FeedError> {
     let mut survey = Survey { lowest: Vec::new(), pending: Vec::new(), completed: 0 };
     let (mut last, mut in_chunk, mut lowest) = ((i64::MIN, i64::MIN), 0, i64::MAX);
     let mut block = beginning.to_vec();
@@ -238,7 +253,7 @@ fn survey(
                 (in_chunk, lowest) = (0, i64::MAX);
             }
         }
-        progress(survey.completed);
+        progress(survey.completed)?;
         if !more {
             break;
         }

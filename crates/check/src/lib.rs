@@ -13,6 +13,7 @@ pub mod feed;
 pub mod portfolio;
 pub mod recheck;
 pub mod replay;
+pub mod resident;
 pub mod timeline;
 
 pub use decide::{Answer, CheckError, Options, Partition, Watch, check, check_rows};

@@ -34,10 +34,7 @@ pub struct Candidate {
 pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     let mut all = specialised(spec.kind);
     all.push(Candidate { make: |_| Box::new(crate::brute::Brute::default()), choice: Choice::Brute });
-    all.retain(|candidate| match choice {
-        Choice::Auto => candidate.choice != Choice::Brute,
-        wanted => candidate.choice == wanted,
-    });
+    all.retain(|candidate| choice == Choice::Auto || candidate.choice == choice);
     all
 }
 

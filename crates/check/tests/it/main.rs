@@ -1,4 +1,6 @@
 //! Tests of the engines against the oracle.
 
 mod brute;
+mod decide;
+mod recheck;
 mod small;

@@ -1,0 +1,90 @@
+//! The way from rows to a verdict, with every engine the portfolio has, against the oracle.
+
+use linpoint_check::decide::{Options, check_rows};
+use linpoint_check::portfolio::Choice;
+use linpoint_check::{Budget, brute};
+use linpoint_history::rng::Rng;
+use linpoint_history::{Builtin, Kind, Spec, Verdict, notation, specs};
+
+use crate::small::{self, Taste};
+
+#[track_caller]
+fn check(spec: &str, text: &str, holds: bool) {
+    let spec = specs::parse(spec).expect("a known spec");
+    let mut history = notation::parse(spec.signature(), text).expect("the notation");
+    for choice in [Choice::Auto, Choice::Brute] {
+        let options = Options { choice, ..Options::default() };
+        let rows = history.operations.clone();
+        let answer = check_rows(rows, &spec, &mut history.symbols, &options).expect("a verdict");
+        match answer.verdict {
+            Verdict::Holds(_) => assert!(holds, "{text}: {answer:?}"),
+            Verdict::Violated(_) => assert!(!holds, "{text}: {answer:?}"),
+            Verdict::Unknown(_) => panic!("{text}: {answer:?}"),
+        }
+    }
+}
+
+#[test]
+fn touching_operations_of_one_process() {
+    check("register", "p1: write 1 [1,5]; p1: write 2 [5,8]; p1: read -> 1 [9,9]", false);
+    check("register", "p1: write 1 [1,5]; p2: write 2 [5,8]; p1: read -> 1 [9,9]", true);
+    // The order of the four is no interval order: each process's second operation touches its first, and all
+    // four meet at stamp 5.
+    check(
+        "queue",
+        "p1: enqueue 1 [1,5]; p1: enqueue 2 [5,8]; p2: enqueue 3 [3,5]; p2: enqueue 4 [5,9]; p3: dequeue -> 1 [10,11]; p3: dequeue -> 2 [12,13]; p3: dequeue -> 3 [14,15]; p3: dequeue -> 4 [16,17]",
+        true,
+    );
+    check(
+        "queue",
+        "p1: enqueue 1 [1,5]; p1: enqueue 2 [5,8]; p2: enqueue 3 [3,5]; p2: enqueue 4 [5,9]; p3: dequeue -> 3 [10,11]; p3: dequeue -> 4 [12,13]; p3: dequeue -> 1 [14,15]; p3: dequeue -> 2 [16,17]",
+        true,
+    );
+    check(
+        "queue",
+        "p1: enqueue 1 [1,5]; p1: enqueue 2 [5,8]; p2: enqueue 3 [3,5]; p2: enqueue 4 [5,9]; p3: dequeue -> 2 [10,11]; p3: dequeue -> 1 [12,13]",
+        false,
+    );
+}
+
+#[test]
+fn every_spec_agrees_with_the_oracle() {
+    for kind in Kind::all() {
+        for distinct in [true, false] {
+            agree(&Builtin::new(kind), distinct, 400);
+        }
+    }
+}
+
+#[test]
+fn variants_agree_with_the_oracle() {
+    for text in [
+        "queue:capacity=2",
+        "queue:spurious",
+        "stack:capacity=1:spurious",
+        "priority-queue:capacity=2",
+        "semaphore:capacity=2",
+    ] {
+        agree(&specs::parse(text).expect("a known spec"), false, 200);
+    }
+}
+
+#[track_caller]
+fn agree(spec: &Builtin, distinct: bool, rounds: u32) {
+    let mut rng = Rng::new(7);
+    for _ in 0..rounds {
+        let taste = Taste::random(&mut rng, 9, distinct);
+        let mut history = small::history(spec, &taste, &mut rng);
+        let rows = history.operations.clone();
+        let oracle =
+            brute::search(spec, &rows, &history.symbols, &Budget::unlimited()).expect("no limit").holds();
+        let answer =
+            check_rows(rows.clone(), spec, &mut history.symbols, &Options::default()).expect("a verdict");
+        let said = match &answer.verdict {
+            Verdict::Holds(_) => true,
+            Verdict::Violated(_) => false,
+            Verdict::Unknown(why) => panic!("{}: {why:?} on {rows:?}", spec.kind.name()),
+        };
+        assert_eq!(said, oracle, "{} by {} on {rows:#?}", spec.kind.name(), answer.engine);
+    }
+}
