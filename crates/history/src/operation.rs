@@ -40,6 +40,13 @@ impl Operation {
         }
     }
 
+    /// Changes who calls what. The process number is not above [`Operation::MAX_PROCESS`].
+    #[inline]
+    pub(crate) fn set_who_what(&mut self, process: ProcessId, op: OpCode) {
+        debug_assert!(process.0 <= Self::MAX_PROCESS);
+        self.who_what = process.0 << 8 | u32::from(op.0);
+    }
+
     /// The process that called it.
     #[inline]
     pub fn process(&self) -> ProcessId {

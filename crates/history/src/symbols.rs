@@ -6,6 +6,7 @@
 //! negative and large integers) is interned: equal values have equal ids, always.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -62,6 +63,8 @@ impl ValueId {
 pub struct Symbols {
     values: Vec<Value>,
     value_ids: FxHashMap<Value, ValueId>,
+    /// Text apart, so that it is found without making a value of it.
+    text_ids: FxHashMap<Arc<str>, ValueId>,
     processes: Names,
     keys: Names,
 }
@@ -78,21 +81,40 @@ impl Symbols {
             Value::Null => ValueId::NULL,
             Value::Bool(b) => ValueId::from_bool(*b),
             Value::Int(n) if (0..i64::from(TABLE)).contains(n) => ValueId(*n as u32),
+            Value::Str(text) => match self.text_ids.get(text) {
+                Some(&id) => id,
+                None => self.add_text(Arc::clone(text)),
+            },
             other => {
                 if let Some(&id) = self.value_ids.get(other) {
                     return id;
                 }
-                let index = self.values.len() as u32;
-                assert!(
-                    index < ValueId::TRUE.0 - TABLE,
-                    "a history holds less than 2^30 distinct large values"
-                );
-                let id = ValueId(TABLE + index);
-                self.values.push(other.clone());
+                let id = self.add(other.clone());
                 self.value_ids.insert(other.clone(), id);
                 id
             }
         }
+    }
+
+    /// The id of a text, made if new; nothing is allocated if it is not.
+    pub fn intern_text(&mut self, text: &str) -> ValueId {
+        match self.text_ids.get(text) {
+            Some(&id) => id,
+            None => self.add_text(Arc::from(text)),
+        }
+    }
+
+    fn add_text(&mut self, text: Arc<str>) -> ValueId {
+        let id = self.add(Value::Str(Arc::clone(&text)));
+        self.text_ids.insert(text, id);
+        id
+    }
+
+    fn add(&mut self, value: Value) -> ValueId {
+        let index = self.values.len() as u32;
+        assert!(index < ValueId::TRUE.0 - TABLE, "a history holds less than 2^30 distinct large values");
+        self.values.push(value);
+        ValueId(TABLE + index)
     }
 
     /// The id of an integer, made if new.
@@ -107,6 +129,7 @@ impl Symbols {
             Value::Null => Some(ValueId::NULL),
             Value::Bool(b) => Some(ValueId::from_bool(*b)),
             Value::Int(n) if (0..i64::from(TABLE)).contains(n) => Some(ValueId(*n as u32)),
+            Value::Str(text) => self.text_ids.get(text).copied(),
             other => self.value_ids.get(other).copied(),
         }
     }
@@ -148,6 +171,15 @@ impl Symbols {
     /// The number of the process called `name` in the file, made if new.
     pub fn process(&mut self, name: &Value) -> ProcessId {
         ProcessId(self.processes.intern(name))
+    }
+
+    /// As [`Symbols::process`], for a process whose name is a number.
+    #[inline]
+    pub fn process_number(&mut self, n: i64) -> ProcessId {
+        match self.processes.small.get(n as usize) {
+            Some(&id) if id != 0 => ProcessId(id - 1),
+            _ => self.process(&Value::Int(n)),
+        }
     }
 
     /// What the file calls a process.

@@ -6,7 +6,12 @@
 //! (`json_lines/template.rs`). A line that does not fit, or looks odd in any way, goes to the slow path, which alone
 //! writes diagnostics.
 
+mod digits;
+mod op_names;
+mod template;
+
 use std::io::{self, Write};
+use std::ops::Range;
 
 use super::json::Json;
 use super::schema::{Fields, Schema};
@@ -19,31 +24,91 @@ use crate::signature::Signature;
 use crate::symbols::Symbols;
 use crate::value::Value;
 
+use op_names::OpNames;
+use template::{Slot, Template};
+
+/// With less than this in the buffer, more is read before a template is tried.
+const MARGIN: usize = 1024;
+/// A file may mix a few kinds of lines, such as one without `arg` for operations that take none.
+const TEMPLATES: usize = 4;
+
 /// Reads JSON lines.
 pub(super) struct JsonLines {
     source: Source,
     schema: Schema,
+    names: OpNames,
+    /// The templates learned; the one that fitted last is tried first.
+    templates: Vec<Template>,
+    /// Which template fitted last, and which to replace next.
+    current: usize,
+    oldest: usize,
 }
 
 impl JsonLines {
     pub fn new(source: Source, schema: Schema) -> JsonLines {
-        JsonLines { source, schema }
+        JsonLines { source, schema, names: OpNames::new(), templates: Vec::new(), current: 0, oldest: 0 }
     }
 
-    /// Reads one line the slow way. `None` at the end of the input.
-    fn slow(&mut self, symbols: &mut Symbols) -> Result<Option<Option<Operation>>, Diagnostic> {
-        let Some((text, length)) = self.source.line()? else { return Ok(None) };
+    /// Reads lines as long as they fit a template, up to `full` rows.
+    fn fast(&mut self, symbols: &mut Symbols, rows: &mut Vec<Operation>, full: usize) {
+        let bytes = self.source.bytes();
+        let mut at = 0;
+        let before = rows.len();
+        'lines: while rows.len() < full {
+            let line = &bytes[at..];
+            for attempt in 0..self.templates.len() {
+                let index = (self.current + attempt) % self.templates.len();
+                if let Some((row, used)) = self.templates[index].read(line, &self.names, symbols) {
+                    rows.push(row);
+                    at += used;
+                    self.current = index;
+                    continue 'lines;
+                }
+            }
+            break;
+        }
+        self.source.lines += (rows.len() - before) as u64;
+        self.source.consume(at);
+    }
+
+    /// Reads one line, whatever it is; `false` at the end of the input.
+    fn slow(&mut self, symbols: &mut Symbols, rows: &mut Vec<Operation>) -> Result<bool, Diagnostic> {
+        let Some((text, length)) = self.source.line()? else { return Ok(false) };
         let line = &self.source.bytes()[text];
-        let row = if line.trim_ascii().is_empty() {
-            None
-        } else {
-            parse(line, &self.schema)
+        if !line.trim_ascii().is_empty() {
+            let mut spans = Vec::new();
+            let row = parse(line, &self.schema, &mut spans)
                 .and_then(|fields| self.schema.row(&fields, symbols))
-                .map_err(|problem| self.source.place(problem, 0))?
-        };
+                .map_err(|problem| self.source.place(problem, 0))?;
+            if let Some(row) = row {
+                rows.push(row);
+                let whole = &self.source.bytes()[..length];
+                if let Some((_, name)) = spans.iter().find(|(slot, _)| *slot == Slot::Op) {
+                    let decl = self.schema.signature.decl(row.op());
+                    self.names.learn(&whole[name.start + 1..name.end - 1], row.op(), decl);
+                }
+                if let Some(template) = Template::of(whole, &spans) {
+                    self.learn(template);
+                }
+            }
+        }
         self.source.consume(length);
         self.source.lines += 1;
-        Ok(Some(row))
+        Ok(true)
+    }
+
+    fn learn(&mut self, template: Template) {
+        if self.templates.contains(&template) {
+            return;
+        }
+        if self.templates.len() < TEMPLATES {
+            self.current = self.templates.len();
+            self.templates.push(template);
+        } else {
+            self.current = self.oldest;
+            self.templates[self.oldest] = template;
+            self.oldest = (self.oldest + 1) % TEMPLATES;
+        }
     }
 }
 
@@ -55,10 +120,14 @@ impl Reader for JsonLines {
         max: usize,
     ) -> Result<bool, Diagnostic> {
         let full = rows.len() + max.max(1);
+        rows.reserve(max.min(1 << 16));
         while rows.len() < full {
-            match self.slow(symbols)? {
-                None => return Ok(false),
-                Some(row) => rows.extend(row),
+            if self.source.bytes().len() < MARGIN && !self.source.is_finished() {
+                self.source.more()?;
+            }
+            self.fast(symbols, rows, full);
+            if rows.len() < full && !self.slow(symbols, rows)? {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -81,69 +150,75 @@ impl Reader for JsonLines {
     }
 }
 
-/// The fields of one line.
-fn parse(line: &[u8], schema: &Schema) -> Result<Fields, Diagnostic> {
+/// The fields of one line, and where their values are.
+fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Slot, Range<usize>)>) -> Result<Fields, Diagnostic> {
     let mut fields = Fields::default();
-    let mut seen = 0u32;
+    let mut is_event = false;
     let mut json = Json::new(line);
     json.object(|json, name| {
+        json.peek();
         let start = json.at();
         let slot = match name {
-            "process" => 0,
-            "op" => 1,
-            "arg" => 2,
-            "ret" => 3,
-            "call" => 4,
-            "return" => 5,
-            "failed" => 6,
-            "type" => {
-                return Err(
-                    json.at_column(problem::format_change(Format::JsonLines, Format::JsonEvents), start)
-                );
+            "process" => Slot::Process,
+            "op" => Slot::Op,
+            "arg" => Slot::Arg,
+            "ret" => Slot::Result,
+            "call" => Slot::Call,
+            "return" => Slot::Return,
+            "failed" => Slot::Failed,
+            name if name == schema.key_field => Slot::Key,
+            name => {
+                is_event |= name == "type";
+                Slot::Other
             }
-            name if name == schema.key_field => 7,
-            _ => return json.skip(),
         };
-        if seen & 1 << slot != 0 {
-            let message = format!("`{name}` appears twice");
-            return Err(
-                json.at_column(Diagnostic::new(problem::FIELD_TWICE, message, "each field once"), start)
+        if slot != Slot::Other && spans.iter().any(|(seen, _)| *seen == slot) {
+            let problem = Diagnostic::new(
+                problem::FIELD_TWICE,
+                format!("`{name}` appears twice in one record"),
+                "each field once",
             );
+            return Err(json.at_column(problem, start));
         }
-        seen |= 1 << slot;
-        match slot {
-            0 => fields.process = Some(json.value()?),
-            1 => match json.value()? {
-                Value::Str(name) => {
-                    let op = schema.operation(&name).map_err(|problem| json.at_column(problem, start))?;
-                    fields.op = Some(op);
-                }
-                other => {
-                    let problem = problem::field_type("op", other.kind_name(), "the name of an operation");
-                    return Err(json.at_column(problem, start));
-                }
-            },
-            2 => fields.arg = json.value()?,
-            3 => fields.result = json.value()?,
-            4 => fields.call = json.integer_or_null("call")?,
-            5 => fields.ret = json.integer_or_null("return")?,
-            6 => match json.value()? {
-                Value::Bool(failed) => fields.failed = failed,
-                Value::Null => {}
-                other => {
-                    let problem = problem::field_type("failed", other.kind_name(), "true or false");
-                    return Err(json.at_column(problem, start));
-                }
-            },
-            _ => fields.key = json.value()?,
-        }
-        if slot == 4 && fields.call == Some(i64::MAX) || slot == 5 && fields.ret == Some(i64::MAX) {
-            return Err(json.at_column(problem::stamp_too_large(), start));
-        }
+        field(json, slot, schema, &mut fields).map_err(|problem| match problem.column {
+            0 => json.at_column(problem, start),
+            _ => problem,
+        })?;
+        spans.push((slot, start..json.at()));
         Ok(())
     })?;
     json.end()?;
+    if is_event && fields.call.is_none() {
+        return Err(problem::format_change(Format::JsonLines, Format::JsonEvents));
+    }
     Ok(fields)
+}
+
+/// Takes the value of one field.
+fn field(json: &mut Json<'_>, slot: Slot, schema: &Schema, fields: &mut Fields) -> Result<(), Diagnostic> {
+    let stamp = |stamp: Option<i64>| match stamp {
+        Some(i64::MAX) => Err(problem::stamp_too_large()),
+        stamp => Ok(stamp),
+    };
+    match slot {
+        Slot::Process => fields.process = Some(json.value()?),
+        Slot::Op => match json.value()? {
+            Value::Str(name) => fields.op = Some(schema.operation(&name)?),
+            other => return Err(problem::field_type("op", other.kind_name(), "the name of an operation")),
+        },
+        Slot::Arg => fields.arg = json.value()?,
+        Slot::Result => fields.result = json.value()?,
+        Slot::Call => fields.call = stamp(json.integer_or_null("call")?)?,
+        Slot::Return => fields.ret = stamp(json.integer_or_null("return")?)?,
+        Slot::Key => fields.key = json.value()?,
+        Slot::Failed => match json.value()? {
+            Value::Bool(failed) => fields.failed = failed,
+            Value::Null => {}
+            other => return Err(problem::field_type("failed", other.kind_name(), "true or false")),
+        },
+        Slot::Other | Slot::Nothing => json.skip()?,
+    }
+    Ok(())
 }
 
 /// Writes a history as JSON lines.

@@ -1,0 +1,130 @@
+//! The names of operations as a file writes them, found without a search.
+//!
+//! A name of up to 15 bytes is one number; a multiplication that sends the known names to different places is looked
+//! for whenever a name is learned. Which operation a line has is as good as random, so that a chain of comparisons would
+//! be mispredicted about once a line.
+
+use crate::operation::OpCode;
+use crate::signature::{OpDecl, Shape};
+use crate::symbols::ValueId;
+
+const PLACES: usize = 32;
+
+/// A kind of value, as far as shapes tell them apart: one bit.
+pub(super) type Class = u8;
+
+pub(super) const INT: Class = 1;
+pub(super) const NULL: Class = 2;
+pub(super) const BOOL: Class = 4;
+pub(super) const TRUE: Class = 8;
+pub(super) const TEXT: Class = 16;
+
+/// An operation that lines may name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    name: u128,
+    pub op: OpCode,
+    pub arg: Expected,
+    pub result: Expected,
+}
+
+/// What an argument or a result may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    shape: Shape,
+    classes: Class,
+}
+
+/// The operations met so far.
+#[derive(Clone, Debug)]
+pub(super) struct OpNames {
+    places: [Option<Known>; PLACES],
+    known: Vec<Known>,
+    factor: u64,
+}
+
+impl Expected {
+    fn new(shape: Shape) -> Expected {
+        let classes = match shape {
+            Shape::Unit => NULL | TRUE,
+            Shape::Item => INT | BOOL | TRUE | TEXT,
+            Shape::Any => INT | NULL | BOOL | TRUE | TEXT,
+            Shape::Int => INT,
+            Shape::OptionalInt => INT | NULL,
+            Shape::Bool => BOOL | TRUE,
+            Shape::Done => NULL | BOOL | TRUE,
+            Shape::Text => TEXT,
+            // Lists are left to the slow path, which looks into them.
+            Shape::Pair | Shape::List => 0,
+        };
+        Expected { shape, classes }
+    }
+
+    /// Is a value of this class expected?
+    #[inline(always)]
+    pub fn admits(&self, class: Class) -> bool {
+        self.classes & class != 0
+    }
+
+    #[inline(always)]
+    pub fn normalise(&self, value: ValueId) -> ValueId {
+        self.shape.normalise(value)
+    }
+}
+
+impl OpNames {
+    pub fn new() -> OpNames {
+        OpNames { places: [None; PLACES], known: Vec::new(), factor: 0 }
+    }
+
+    /// The operation whose name and closing quote begin `text`, and the length of the name.
+    #[inline(always)]
+    pub fn find(&self, text: &[u8; 16]) -> Option<(&Known, usize)> {
+        let word = u128::from_le_bytes(*text);
+        let quotes = word ^ u128::from_le_bytes([b'"'; 16]);
+        let ones = u128::from_le_bytes([1; 16]);
+        let zero_bytes = quotes.wrapping_sub(ones) & !quotes & (ones << 7);
+        let length = (zero_bytes.trailing_zeros() / 8) as usize;
+        if length == 0 || length == 16 {
+            return None;
+        }
+        let name = word & (u128::MAX >> (128 - 8 * length));
+        let known = self.places[place(name, self.factor)].as_ref()?;
+        (known.name == name).then_some((known, length))
+    }
+
+    /// Remembers that lines call this operation `name`.
+    pub fn learn(&mut self, name: &[u8], op: OpCode, decl: &OpDecl) {
+        if name.is_empty() || name.len() > 15 || self.known.len() == PLACES / 2 {
+            return;
+        }
+        let mut bytes = [0; 16];
+        bytes[..name.len()].copy_from_slice(name);
+        let name = u128::from_le_bytes(bytes);
+        if self.known.iter().any(|known| known.name == name) {
+            return;
+        }
+        let (arg, result) = (Expected::new(decl.arg), Expected::new(decl.result));
+        self.known.push(Known { name, op, arg, result });
+        let factors = (0..1000u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        for factor in factors {
+            let mut places = [None; PLACES];
+            let fits = self.known.iter().all(|known| {
+                let at = place(known.name, factor);
+                places[at].replace(*known).is_none()
+            });
+            if fits {
+                (self.places, self.factor) = (places, factor);
+                return;
+            }
+        }
+        // No multiplication found: this name stays with the slow path.
+        self.known.pop();
+    }
+}
+
+#[inline(always)]
+fn place(name: u128, factor: u64) -> usize {
+    let folded = name as u64 ^ ((name >> 64) as u64).rotate_left(17);
+    (folded.wrapping_mul(factor) >> 59) as usize
+}
