@@ -182,11 +182,8 @@ impl Engine for Brute {
             }
             Search::NotLinearizable(best) => {
                 let unexplained = (0..completed).find(|index| !best.contains(index)).unwrap_or(0);
-                Err(Stop::Violated(Violation {
-                    at: id(unexplained),
-                    core: Vec::new(),
-                    reason: String::new(),
-                }))
+                let core = std::mem::take(&mut self.rows);
+                Err(Stop::Violated(Violation { at: id(unexplained), core, reason: String::new() }))
             }
         }
     }

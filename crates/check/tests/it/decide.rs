@@ -88,3 +88,13 @@ fn agree(spec: &Builtin, distinct: bool, rounds: u32) {
         assert_eq!(said, oracle, "{} by {} on {rows:#?}", spec.kind.name(), answer.engine);
     }
 }
+
+#[test]
+fn a_pending_operation_may_be_needed() {
+    check("cas-register", "cas [null,1] -> false [1,6]; cas [null,1] [5,..]", true);
+    check(
+        "queue:capacity=2",
+        "enqueue 1 -> true [1,2]; dequeue -> 1 [1,2]; enqueue 0 -> true [1,6]; enqueue 0 [2,..]; enqueue 1 -> false [5,11]",
+        true,
+    );
+}
