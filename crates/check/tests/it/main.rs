@@ -3,4 +3,6 @@
 mod brute;
 mod decide;
 mod recheck;
+mod register;
 mod small;
+mod stream;
