@@ -9,6 +9,7 @@
 
 pub mod diagnostic;
 pub mod formats;
+pub mod generate;
 pub mod history;
 pub mod notation;
 pub mod operation;

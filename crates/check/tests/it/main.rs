@@ -2,6 +2,7 @@
 
 mod brute;
 mod decide;
+mod generate;
 mod recheck;
 mod register;
 mod small;
