@@ -3,6 +3,7 @@
 mod brute;
 mod decide;
 mod generate;
+mod metastates;
 mod recheck;
 mod register;
 mod small;

@@ -1,0 +1,40 @@
+//! Metastates (Dragicevic 2011): all ways to explain the past, kept as few small configurations.
+//!
+//! A *configuration* is what remains of one way to explain the returns seen so far: the state of the object and which
+//! of the operations open *now* already took effect. Everything that returned took effect in every configuration, so
+//! the bits are over open operations only, never over the whole history. Engines differ in how they write the state:
+//! what a type leaves open (the order of concurrent enqueues, the moment of an insertion) is not written at all.
+//!
+//! What they share: operations take effect only when some return forces them (lazy); what only reads is marked as soon
+//! as the state allows it (eager); of equal open operations the one that returns first goes first; a configuration that
+//! another one reaches by a step it may still take is dropped (implied); one whose every future is also a
+//! future of another is dropped (dominated). `docs/soundness.md` has the arguments.
+
+pub mod paths;
+pub mod queue;
+
+/// How many configurations a run kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// At the busiest return.
+    pub max: usize,
+    /// Summed over all returns.
+    pub sum: u64,
+    /// Returns explained.
+    pub returns: u64,
+}
+
+impl Crowd {
+    /// One more return was explained, and `count` configurations are left.
+    #[inline]
+    pub fn note(&mut self, count: usize) {
+        self.max = self.max.max(count);
+        self.sum += count as u64;
+        self.returns += 1;
+    }
+
+    /// The mean number of configurations after a return.
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 / self.returns.max(1) as f64
+    }
+}
