@@ -126,3 +126,73 @@ fn bytes(text: &str) -> Result<usize, String> {
     }
     Ok((number * scale) as usize)
 }
+
+/// Make a history: linearizable by construction, or spoiled in one place.
+///
+/// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a sequential object that
+/// runs the operations in the order of these points. The same arguments give the same history, everywhere.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linpoint generate --spec queue --processes 4 --ops 1000 --seed 1 -o queue.jsonl
+  linpoint generate --spec register --processes 16 --ops 100000 --seed 7 --values 16 | linpoint check - --spec register
+  linpoint generate --spec stack --processes 4 --ops 50 --seed 3 --spoil | linpoint check - --spec stack")]
+pub struct GenerateArgs {
+    /// The specification (see `linpoint specs`)
+    #[arg(long, value_name = "NAME")]
+    pub spec: String,
+    /// The value, or the list of contents, that the object starts with, as JSON
+    #[arg(long, value_name = "JSON")]
+    pub initial: Option<String>,
+    /// Processes that call one operation after another
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub processes: u32,
+    /// Operations in all
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub ops: u64,
+    /// Names the history among all with the same arguments
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Make one thing provably wrong, and say on standard error what
+    #[arg(long)]
+    pub spoil: bool,
+    /// Where to spoil: a share of the history between 0 and 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.75, requires = "spoil")]
+    pub spoil_at: f64,
+    /// How many values there are; without it every inserted or written value is new
+    #[arg(long, value_name = "N")]
+    pub values: Option<u32>,
+    /// Mean duration of an operation over the mean gap between two: 10 is busy, 0.1 almost sequential
+    #[arg(long, value_name = "RATIO")]
+    pub overlap: Option<f64>,
+    /// The share of operations that insert or write
+    #[arg(long, value_name = "SHARE")]
+    pub add_share: Option<f64>,
+    /// The share of removals that find nothing
+    #[arg(long, value_name = "SHARE")]
+    pub empties: Option<f64>,
+    /// The share of rarer operations (change_key, insert_pair, append, delete, len, …)
+    #[arg(long, value_name = "SHARE")]
+    pub rare: Option<f64>,
+    /// The share of operations that never return
+    #[arg(long, value_name = "SHARE")]
+    pub pending: Option<f64>,
+    /// The last this many operations never return
+    #[arg(long, value_name = "N")]
+    pub trailing_pending: Option<u64>,
+    /// Rounds in which all processes overlap
+    #[arg(long)]
+    pub bursts: bool,
+    /// This many more operations are open throughout
+    #[arg(long, value_name = "N")]
+    pub long_open: Option<u32>,
+    /// Spread the operations over this many objects
+    #[arg(long, value_name = "N")]
+    pub keys: Option<u32>,
+    /// The format to write (see `linpoint formats`); from the file's ending if not given, else jsonl
+    #[arg(long, value_name = "F")]
+    pub format: Option<String>,
+    /// The file to write; standard output if not given
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}

@@ -1,3 +1,54 @@
-//! The command `linpoint`.
+//! The command `linpoint`: arguments, files, progress, exit codes. The only crate that prints.
+//!
+//! Exit codes are a contract: 0 holds, 1 violated, 2 bad use or bad input, 3 unknown, 101 a bug of ours.
 
-fn main() {}
+mod args;
+mod check;
+mod fault;
+mod generate;
+mod input;
+mod json;
+mod page;
+mod progress;
+mod text;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+use linpoint_history::Kind;
+use linpoint_history::formats::Format;
+use linpoint_history::specs;
+
+use args::{Cli, Command};
+use fault::{Exit, Fault};
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Check(args) => check::run(&args),
+        Command::Generate(args) => generate::run(&args),
+        Command::Specs => list(Kind::all().map(specs::describe)),
+        Command::Formats => list(Format::all().map(format_line)),
+    };
+    let exit = done.unwrap_or_else(|fault| {
+        eprint!("{fault}");
+        fault.exit()
+    });
+    ExitCode::from(exit as u8)
+}
+
+/// Prints entries; a closed pipe is not an error.
+fn list(entries: impl Iterator<Item = String>) -> Result<Exit, Fault> {
+    let mut out = std::io::stdout().lock();
+    for entry in entries {
+        if writeln!(out, "{}", entry.trim_end()).is_err() {
+            break;
+        }
+    }
+    Ok(Exit::Holds)
+}
+
+fn format_line(format: Format) -> String {
+    let note = if format.is_built_in() { "" } else { " (not in this build)" };
+    format!("{:<14} {}{note}", format.name(), format.describe())
+}

@@ -1,0 +1,231 @@
+//! `linpoint check`: reads histories, has them decided, says what came out.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use linpoint_check::portfolio::Choice;
+use linpoint_check::{Answer, CheckError, Options, Partition, check};
+use linpoint_history::formats::{self, Input, ReadOptions};
+use linpoint_history::{Builtin, Diagnostic, History, Operation, Spec, Symbols, Verdict};
+use linpoint_report::Style;
+
+use crate::args::{CheckArgs, EngineArg};
+use crate::fault::{Exit, Fault};
+use crate::progress::Progress;
+use crate::{input, json, page, text};
+
+/// Runs the command.
+pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
+    let spec = input::spec(&args.spec, args.initial.as_deref())?;
+    let format = input::format(args.format.as_deref())?;
+    if args.files.len() > 1 && (args.witness.is_some() || args.report.is_some()) {
+        return Err(Fault::usage("--witness and --report take one history", "check the files one by one"));
+    }
+    let mut exit = Exit::Holds;
+    for file in &args.files {
+        let outcome = Task { args, file, spec: &spec, format }.run();
+        exit = exit.and(outcome.unwrap_or_else(|fault| {
+            eprint!("{fault}");
+            fault.exit()
+        }));
+    }
+    Ok(exit)
+}
+
+/// One file.
+struct Task<'a> {
+    args: &'a CheckArgs,
+    file: &'a Path,
+    spec: &'a Builtin,
+    format: Option<formats::Format>,
+}
+
+/// What a page or a text is made of.
+pub struct Shown<'a> {
+    /// The file's name, where several are checked.
+    pub file: Option<String>,
+    /// The specification, with what the format implies.
+    pub spec: &'a Builtin,
+    /// Its name, as given.
+    pub spec_name: &'a str,
+    /// What the numbers stand for.
+    pub symbols: &'a Symbols,
+    /// What came out.
+    pub answer: &'a Answer,
+}
+
+impl Task<'_> {
+    fn run(&self) -> Result<Exit, Fault> {
+        let from = input::input(self.file);
+        let options = self.read_options();
+        let spec = self.spec_for(&from, &options)?;
+        let mut symbols = Symbols::new();
+        let progress = Progress::new(&self.file.display().to_string());
+        let answer = self.decide(&from, &options, &spec, &mut symbols, &progress);
+        progress.finish();
+        let answer = answer?;
+        let several = self.args.files.len() > 1;
+        let shown = Shown {
+            file: several.then(|| self.file.display().to_string()),
+            spec: &spec,
+            spec_name: &self.args.spec,
+            symbols: &symbols,
+            answer: &answer,
+        };
+        self.print(&shown)?;
+        if let Some(path) = &self.args.report {
+            std::fs::write(path, page::render(&shown)).map_err(|error| Fault::Output(path.clone(), error))?;
+        }
+        Ok(match answer.verdict {
+            Verdict::Holds(_) => Exit::Holds,
+            Verdict::Violated(_) => Exit::Violated,
+            Verdict::Unknown(_) => Exit::Unknown,
+        })
+    }
+
+    fn read_options(&self) -> ReadOptions {
+        let key = match self.args.partition.as_str() {
+            "key" | "none" => None,
+            field => Some(field.to_owned()),
+        };
+        ReadOptions { format: self.format, key_field: key, ..ReadOptions::default() }
+    }
+
+    /// The specification, starting from what the format says if the user did not say.
+    fn spec_for(&self, from: &Input, options: &ReadOptions) -> Result<Builtin, Fault> {
+        if self.args.initial.is_some() || *from == Input::Stdin {
+            return Ok(self.spec.clone());
+        }
+        let reader = formats::open(from, self.spec, options)?;
+        Ok(match reader.implied_initial() {
+            Some(initial) if self.spec.kind == linpoint_history::Kind::Kv => {
+                self.spec.clone().with_initial(initial)
+            }
+            _ => self.spec.clone(),
+        })
+    }
+
+    fn decide(
+        &self,
+        from: &Input,
+        read: &ReadOptions,
+        spec: &Builtin,
+        symbols: &mut Symbols,
+        progress: &Progress,
+    ) -> Result<Answer, Fault> {
+        let mut options = self.options();
+        let opened = Cell::new(false);
+        if *from == Input::Stdin {
+            options.hold = usize::MAX; // It cannot be read twice.
+        }
+        let open = || {
+            if *from == Input::Stdin && opened.replace(true) {
+                return Err(Diagnostic::new("", "standard input was read already", "give a file instead"));
+            }
+            formats::open(from, spec, read)
+        };
+        let mut witness = self.args.witness.as_deref().map(WitnessFile::create).transpose()?;
+        let signature = spec.signature().clone();
+        let mut write = |symbols: &Symbols, op: &Operation| {
+            if let Some(file) = &mut witness {
+                file.add(symbols, &signature, op);
+            }
+        };
+        let wanted = self.args.witness.is_some();
+        let sink: Option<linpoint_check::drive::Sink<'_>> = if wanted { Some(&mut write) } else { None };
+        let answer = check(&open, spec, symbols, &options, progress, sink);
+        if let Some(file) = witness {
+            file.finish(matches!(&answer, Ok(Answer { verdict: Verdict::Holds(_), .. })))?;
+        }
+        answer.map_err(|error| self.fault(error, symbols, spec))
+    }
+
+    fn options(&self) -> Options {
+        let machine = linpoint_check::resident::machine_bytes().map(|bytes| bytes / 4 * 3);
+        Options {
+            choice: match self.args.engine {
+                EngineArg::Auto => Choice::Auto,
+                EngineArg::Monitor => Choice::Monitor,
+                EngineArg::Metastate => Choice::Metastate,
+                EngineArg::Brute => Choice::Brute,
+            },
+            time_limit: self.args.time_limit,
+            memory_limit_bytes: self.args.memory_limit.or(machine),
+            partition: if self.args.partition == "none" { Partition::None } else { Partition::ByKey },
+            ..Options::default()
+        }
+    }
+
+    fn print(&self, shown: &Shown<'_>) -> Result<(), Fault> {
+        let mut out = std::io::stdout().lock();
+        let text = if self.args.json {
+            json::render(shown) + "\n"
+        } else {
+            text::render(shown, style(out.is_terminal()))
+        };
+        // A closed pipe is the reader's choice; the exit code still tells.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        Ok(())
+    }
+
+    /// A bug is reported with a history that shows it.
+    fn fault(&self, error: CheckError, symbols: &Symbols, spec: &Builtin) -> Fault {
+        match error {
+            CheckError::Input(diagnostic) if diagnostic.file.is_empty() && !diagnostic.code.is_empty() => {
+                Fault::Input(diagnostic.in_file(self.file.display().to_string()))
+            }
+            CheckError::Input(diagnostic) => Fault::Input(diagnostic),
+            CheckError::Bug { engine, why, rows } => {
+                let path = PathBuf::from("linpoint-bug.jsonl");
+                let history = History { operations: rows, symbols: symbols.clone() };
+                let saved = !history.operations.is_empty()
+                    && File::create(&path).is_ok_and(|mut file| {
+                        formats::write(formats::Format::JsonLines, &history, spec.signature(), &mut file).is_ok()
+                    });
+                Fault::Bug { what: format!("internal error in the {engine}: {why}"), saved: saved.then_some(path) }
+            }
+            other => Fault::Bug { what: other.to_string(), saved: None },
+        }
+    }
+}
+
+/// The drawing's style for this terminal.
+fn style(terminal: bool) -> Style {
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
+    let colour = terminal && std::env::var_os("NO_COLOR").is_none();
+    Style { width, colour }
+}
+
+/// Writes the order found, operation by operation, and takes it back if there is none.
+struct WitnessFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+    failed: Option<std::io::Error>,
+}
+
+impl WitnessFile {
+    fn create(path: &Path) -> Result<WitnessFile, Fault> {
+        let file = File::create(path).map_err(|error| Fault::Output(path.to_owned(), error))?;
+        Ok(WitnessFile { path: path.to_owned(), out: BufWriter::new(file), failed: None })
+    }
+
+    fn add(&mut self, symbols: &Symbols, signature: &linpoint_history::Signature, op: &Operation) {
+        if self.failed.is_none() {
+            self.failed = formats::write_row(symbols, signature, op, &mut self.out).err();
+        }
+    }
+
+    fn finish(mut self, holds: bool) -> Result<(), Fault> {
+        let flushed = self.out.flush();
+        if let Some(error) = self.failed.or(flushed.err()) {
+            return Err(Fault::Output(self.path, error));
+        }
+        if !holds {
+            // Half an order explains nothing.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        Ok(())
+    }
+}

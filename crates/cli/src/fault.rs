@@ -1,0 +1,109 @@
+//! What can go wrong outside the verdict, and what the process exits with.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use linpoint_history::Diagnostic;
+
+/// Exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Every history is linearizable, or the command did what it was asked.
+    Holds = 0,
+    /// A history is not linearizable.
+    Violated = 1,
+    /// Bad use or bad input.
+    Bad = 2,
+    /// Not decided.
+    Unknown = 3,
+    /// A bug of ours.
+    Bug = 101,
+}
+
+impl Exit {
+    /// What to exit with for several files: a bug outranks bad input, that a violation, that an unknown.
+    pub fn and(self, other: Exit) -> Exit {
+        let rank = |exit: Exit| match exit {
+            Exit::Holds => 0,
+            Exit::Unknown => 1,
+            Exit::Violated => 2,
+            Exit::Bad => 3,
+            Exit::Bug => 4,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
+/// A failure to say on standard error.
+#[derive(Debug)]
+pub enum Fault {
+    /// Something wrong with an input or an argument.
+    Input(Diagnostic),
+    /// A file could not be written.
+    Output(PathBuf, std::io::Error),
+    /// The recheck failed.
+    Bug {
+        /// What it says.
+        what: String,
+        /// Where the history that shows it was written.
+        saved: Option<PathBuf>,
+    },
+}
+
+impl Fault {
+    /// Bad use: a message and what to do.
+    pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Fault {
+        Fault::Input(Diagnostic::new("", message, help))
+    }
+
+    /// What to exit with.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Fault::Input(_) | Fault::Output(..) => Exit::Bad,
+            Fault::Bug { .. } => Exit::Bug,
+        }
+    }
+}
+
+impl From<Diagnostic> for Fault {
+    fn from(diagnostic: Diagnostic) -> Fault {
+        Fault::Input(diagnostic)
+    }
+}
+
+/// As rustc says it: `error[H004]: …`, the place, the help.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Input(d) => {
+                match d.code {
+                    "" => writeln!(f, "error: {}", d.message)?,
+                    code => writeln!(f, "error[{code}]: {}", d.message)?,
+                }
+                if !d.file.is_empty() {
+                    write!(f, "  --> {}", d.file)?;
+                    if d.line > 0 {
+                        write!(f, ":{}", d.line)?;
+                        if d.column > 0 {
+                            write!(f, ":{}", d.column)?;
+                        }
+                    }
+                    writeln!(f)?;
+                }
+                if d.help.is_empty() { Ok(()) } else { writeln!(f, "  help: {}", d.help) }
+            }
+            Fault::Output(path, error) => {
+                writeln!(f, "error: cannot write {}: {error}", path.display())
+            }
+            Fault::Bug { what, saved } => {
+                writeln!(f, "error: {what}")?;
+                writeln!(f, "  This is a bug in linpoint: no verdict is given.")?;
+                match saved {
+                    Some(path) => writeln!(f, "  help: please report it with the file {}", path.display()),
+                    None => writeln!(f, "  help: please report it with the history"),
+                }
+            }
+        }
+    }
+}

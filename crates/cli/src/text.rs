@@ -1,0 +1,95 @@
+//! A verdict as text for a terminal. The first line is a contract.
+
+use std::fmt::Write as _;
+
+use linpoint_check::Answer;
+use linpoint_history::{Counterexample, Spec, Unknown, Verdict};
+use linpoint_report::{Style, draw, label};
+
+use crate::check::Shown;
+
+/// The whole text.
+pub fn render(shown: &Shown<'_>, style: Style) -> String {
+    let mut text = first_line(shown) + "\n";
+    if let Verdict::Violated(example) = &shown.answer.verdict {
+        text.push('\n');
+        text += &drawing(shown, example, style);
+        text.push('\n');
+    }
+    let _ = writeln!(text, "  {}", how(shown.answer));
+    text
+}
+
+/// `linearizable: …`, `not linearizable: …`, `unknown: …`.
+pub fn first_line(shown: &Shown<'_>) -> String {
+    let answer = shown.answer;
+    let file = shown.file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
+    match &answer.verdict {
+        Verdict::Holds(_) => format!("linearizable: {file}{}", counted(answer, shown.spec_name)),
+        Verdict::Violated(example) => format!("not linearizable: {file}{}", example.reason),
+        Verdict::Unknown(unknown) => format!("unknown: {file}{}", why(unknown)),
+    }
+}
+
+/// `12 operations of a queue can be explained`.
+fn counted(answer: &Answer, spec: &str) -> String {
+    let plural = if answer.operations == 1 { "operation" } else { "operations" };
+    let mut text = format!("{} {plural} of `{spec}`", answer.operations);
+    if answer.pending > 0 {
+        let _ = write!(text, ", {} of them pending", answer.pending);
+    }
+    if answer.objects > 1 {
+        let _ = write!(text, ", {} objects", answer.objects);
+    }
+    text
+}
+
+fn why(unknown: &Unknown) -> String {
+    let how_far = |decided: &u64, widest: &usize| {
+        let wide = if *widest > 0 { format!("; up to {widest} operations were open at once") } else { String::new() };
+        format!("the first {decided} returns are explained{wide}")
+    };
+    match unknown {
+        Unknown::Time { decided, widest } => format!("time limit reached; {}", how_far(decided, widest)),
+        Unknown::Memory { decided, widest } => format!("memory limit reached; {}", how_far(decided, widest)),
+        Unknown::Unsupported { why } => why.clone(),
+    }
+}
+
+fn drawing(shown: &Shown<'_>, example: &Counterexample, style: Style) -> String {
+    let signature = shown.spec.signature();
+    let mut text = String::new();
+    if let Some(object) = &shown.answer.object {
+        let _ = writeln!(text, "object {object}:");
+    }
+    text += &draw(signature, shown.symbols, &example.core, example.impossible, style);
+    text.push('\n');
+    let name = |&i: &usize| label(signature, shown.symbols, &example.core[i]);
+    let order: Vec<String> = example.explained.iter().map(name).collect();
+    let many = example.core.len();
+    let what = if many == 1 { "This operation".to_owned() } else { format!("These {many} operations") };
+    let _ = writeln!(text, "  {what} of {} cannot be explained.", shown.answer.operations);
+    if !order.is_empty() {
+        let _ = writeln!(text, "  As far as it goes: {}.", order.join(", "));
+    }
+    text
+}
+
+/// `queue monitor, 0.2 ms`; and why that engine.
+fn how(answer: &Answer) -> String {
+    let because =
+        if answer.because.is_empty() { String::new() } else { format!(" (because {})", answer.because) };
+    let rechecked = match &answer.verdict {
+        Verdict::Holds(_) => "; the order found was replayed",
+        Verdict::Violated(example) if !example.explained.is_empty() || example.core.len() <= 12 => {
+            "; brute force agrees about these operations"
+        }
+        _ => "",
+    };
+    format!("decided by {}{because} in {}{rechecked}", answer.engine, time(answer.elapsed))
+}
+
+fn time(elapsed: std::time::Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1000.0) } else { format!("{seconds:.2} s") }
+}
