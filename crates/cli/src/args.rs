@@ -10,7 +10,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Linpoint decides whether a concurrent object behaves as if each operation happened at one instant.
 #[derive(Debug, Parser)]
 #[command(name = "linpoint", version, about, max_term_width = 110)]
-#[command(after_help = "Exit codes: 0 holds, 1 violated, 2 bad use or bad input, 3 unknown, 101 a bug of ours.")]
+#[command(
+    after_help = "Exit codes: 0 holds, 1 violated, 2 bad use or bad input, 3 unknown, 101 a bug of ours."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -182,9 +182,13 @@ impl Task<'_> {
                 let history = History { operations: rows, symbols: symbols.clone() };
                 let saved = !history.operations.is_empty()
                     && File::create(&path).is_ok_and(|mut file| {
-                        formats::write(formats::Format::JsonLines, &history, spec.signature(), &mut file).is_ok()
+                        formats::write(formats::Format::JsonLines, &history, spec.signature(), &mut file)
+                            .is_ok()
                     });
-                Fault::Bug { what: format!("internal error in the {engine}: {why}"), saved: saved.then_some(path) }
+                Fault::Bug {
+                    what: format!("internal error in the {engine}: {why}"),
+                    saved: saved.then_some(path),
+                }
             }
             other => Fault::Bug { what: other.to_string(), saved: None },
         }

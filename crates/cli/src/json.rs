@@ -48,7 +48,9 @@ pub fn render(shown: &Shown<'_>) -> String {
 fn reason(unknown: &Unknown) -> Json {
     match unknown {
         Unknown::Time { decided, widest } => json!({"kind": "time", "decided": decided, "widest": widest}),
-        Unknown::Memory { decided, widest } => json!({"kind": "memory", "decided": decided, "widest": widest}),
+        Unknown::Memory { decided, widest } => {
+            json!({"kind": "memory", "decided": decided, "widest": widest})
+        }
         Unknown::Unsupported { why } => json!({"kind": "unsupported", "why": why}),
     }
 }

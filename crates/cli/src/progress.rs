@@ -16,8 +16,10 @@ pub struct Progress {
 impl Progress {
     /// For the work on `file`.
     pub fn new(file: &str) -> Progress {
-        let bar = if std::io::stderr().is_terminal() { ProgressBar::no_length() } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{prefix}: {msg} {human_pos} operations ({elapsed}) {wide_bar}");
+        let bar =
+            if std::io::stderr().is_terminal() { ProgressBar::no_length() } else { ProgressBar::hidden() };
+        let style =
+            ProgressStyle::with_template("{prefix}: {msg} {human_pos} operations ({elapsed}) {wide_bar}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(file.to_owned());
         bar.set_message("reading");

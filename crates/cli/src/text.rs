@@ -46,7 +46,11 @@ fn counted(answer: &Answer, spec: &str) -> String {
 
 fn why(unknown: &Unknown) -> String {
     let how_far = |decided: &u64, widest: &usize| {
-        let wide = if *widest > 0 { format!("; up to {widest} operations were open at once") } else { String::new() };
+        let wide = if *widest > 0 {
+            format!("; up to {widest} operations were open at once")
+        } else {
+            String::new()
+        };
         format!("the first {decided} returns are explained{wide}")
     };
     match unknown {

@@ -30,6 +30,7 @@ use crate::specs::Builtin;
 use crate::symbols::Symbols;
 use crate::value::Value;
 
+pub use json_lines::write_row;
 pub use process_order::ProcessOrder;
 
 /// A way to write histories down.

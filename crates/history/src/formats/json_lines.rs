@@ -223,26 +223,32 @@ fn field(json: &mut Json<'_>, slot: Slot, schema: &Schema, fields: &mut Fields) 
 
 /// Writes a history as JSON lines.
 pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Write) -> io::Result<()> {
-    let symbols = &history.symbols;
-    for row in &history.operations {
-        write!(
-            out,
-            "{{\"process\":{},\"op\":\"{}\",\"arg\":{},\"ret\":{},\"call\":{},\"return\":",
-            symbols.process_name(row.process()),
-            signature.decl(row.op()).name,
-            symbols.value(row.arg),
-            symbols.value(row.result),
-            row.call
-        )?;
-        if row.is_pending() {
-            out.write_all(b"null")?;
-        } else {
-            write!(out, "{}", row.ret)?;
-        }
-        if row.key != KeyId::NONE {
-            write!(out, ",\"key\":{}", symbols.key_name(row.key))?;
-        }
-        out.write_all(b"}\n")?;
+    history.operations.iter().try_for_each(|row| write_row(&history.symbols, signature, row, out))
+}
+
+/// Writes one operation as a JSON line.
+pub fn write_row(
+    symbols: &Symbols,
+    signature: &Signature,
+    row: &Operation,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(
+        out,
+        "{{\"process\":{},\"op\":\"{}\",\"arg\":{},\"ret\":{},\"call\":{},\"return\":",
+        symbols.process_name(row.process()),
+        signature.decl(row.op()).name,
+        symbols.value(row.arg),
+        symbols.value(row.result),
+        row.call
+    )?;
+    if row.is_pending() {
+        out.write_all(b"null")?;
+    } else {
+        write!(out, "{}", row.ret)?;
     }
-    Ok(())
+    if row.key != KeyId::NONE {
+        write!(out, ",\"key\":{}", symbols.key_name(row.key))?;
+    }
+    out.write_all(b"}\n")
 }
