@@ -7,6 +7,7 @@
 use linpoint_history::{Builtin, Kind};
 
 use crate::engine::Engine;
+use crate::monitor::QueueMonitor;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +40,9 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
 }
 
 fn specialised(kind: Kind) -> Vec<Candidate> {
-    let _ = kind;
-    Vec::new()
+    let monitor = |make| vec![Candidate { make, choice: Choice::Monitor }];
+    match kind {
+        Kind::Queue => monitor(|_| Box::new(QueueMonitor::new())),
+        _ => Vec::new(),
+    }
 }

@@ -1,0 +1,579 @@
+//! The queue monitor: first in, first out, every value enqueued at most once. O(1) an operation.
+//!
+//! A value v has four numbers: it is enqueued in one of the gaps `ie..=il` and dequeued in one of `re..=rl`. A queue's history is wrong iff
+//! a value is dequeued that was not enqueued by then, or twice; or a was enqueued before b (`il(a) < ie(b)`) and
+//! b was dequeued before a (`rl(b) < re(a)`); or an answer "empty" has no gap in which nothing is surely inside (Henzinger, Sezgin &
+//! Vafeiadis 2013; Lee & Mathur 2025).
+//!
+//! **The pass.** Values stand in a ring in order of `il`. When the dequeue of v returns, v is *taken*, and before it every value of the ring
+//! with `il < ie(v)`: each of them must have its dequeue called by now, else the order is violated. The order of taking is the
+//! order of the queue; the enqueues take effect at the earliest gaps that this order leaves (`e := max(e, ie)`), the dequeues
+//! too (`d := max(d, re, e)`). An "empty" takes effect at the first uncovered gap: all values of the ring that
+//! are surely in by then are taken there first. Dequeues wait in `leaving` until the enqueues of their gap are known.
+//!
+//! **Pending operations.** An enqueue that never returned counts if its value was dequeued. Dequeues that never returned take what nobody
+//! else takes: the i-th of them by call the i-th such value by `il`, no other matching is better. Where a dequeue's
+//! order forces such a value out, that is decided at once. Where only an "empty" asks for it, it is known at the end
+//! which values nobody took, so the monitor keeps the rows from there on ([`QueueMonitor::stalled`]) and resumes when all are there.
+
+mod refute;
+
+use std::collections::VecDeque;
+
+use linpoint_history::specs::codes::queue::{DEQUEUE, ENQUEUE};
+use linpoint_history::{Operation, ValueId};
+
+use super::cover::{Cover, PastCovers};
+use super::ring::Ring;
+use super::values::{Seen, ValueTable};
+use super::{initial_contents, inserted_twice};
+use crate::engine::{Context, Engine, Stop, Witness};
+use crate::timeline::{OpId, Timeline};
+
+/// Decides histories of a queue. See the module's text.
+#[derive(Debug, Default)]
+pub struct QueueMonitor {
+    started: bool,
+    values: ValueTable,
+    ring: Ring<Element>,
+    loose: Vec<Loose>,
+    free_loose: Vec<u32>,
+    /// For each row that was read and has not returned, where its value is.
+    places: VecDeque<u32>,
+    /// Rows below this were read.
+    read: u32,
+    /// Rows below this must be read before the gap can be judged: they hold all that was called by then.
+    reach: u32,
+    /// The gap under way, which is also the number of the next return.
+    gap: u32,
+    enqueue_gap: u32,
+    dequeue_gap: u32,
+    leaving: VecDeque<(OpId, u32)>,
+    /// Answers "empty" that have no gap yet: number and earliest gap.
+    empties: Vec<(u32, u32)>,
+    /// Ring items below this cover no gap any more.
+    clear: u32,
+    past: PastCovers,
+    pending_read: usize,
+    /// Dequeues that never returned, by call, and how many of them have a value.
+    removals: Vec<(u32, OpId)>,
+    removals_used: usize,
+    /// What they took.
+    lost: Vec<Lost>,
+    stalled: Option<Box<Timeline>>,
+    all_known: bool,
+}
+
+/// A value whose enqueue returned, or that was there from the start.
+#[derive(Clone, Copy, Debug)]
+struct Element {
+    row: Operation,
+    /// `ie`.
+    earliest: u32,
+    /// `il + 1`: the first gap it is surely in; zero: from the start, and `row` means nothing.
+    inside: u32,
+    /// Its dequeue, or [`NONE`], or [`TAKEN`].
+    removal: u32,
+    /// `re`; `u32::MAX` while no dequeue is known.
+    until: u32,
+}
+
+/// A value whose enqueue did not return before its dequeue, or never.
+#[derive(Clone, Copy, Debug)]
+struct Loose {
+    /// The pending enqueue, or [`NONE`].
+    insertion: u32,
+    earliest: u32,
+    /// The dequeue, or [`NONE`].
+    removal: u32,
+    until: u32,
+    /// Its place in the ring, once its enqueue was read, or [`NONE`].
+    slot: u32,
+}
+
+/// A value that a dequeue which never returned must have taken.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    element: Element,
+    /// The completed dequeue of a younger value that shows it, and that value's enqueue.
+    younger: Option<Operation>,
+    insertion: Option<Operation>,
+}
+
+const NONE: u32 = u32::MAX;
+const TAKEN: u32 = u32::MAX - 1;
+/// Places with this bit are of loose values.
+const LOOSE: u32 = 1 << 31;
+/// The place of a dequeue whose value has another dequeue.
+const REPEATED: u32 = u32::MAX - 2;
+
+impl Engine for QueueMonitor {
+    fn name(&self) -> &'static str {
+        "queue monitor"
+    }
+
+    fn advance(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        upto: u32,
+        witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        self.start(cx, timeline)?;
+        self.read_pending(cx, timeline)?;
+        match &mut self.stalled {
+            None => self.sweep(cx, timeline, upto, witness),
+            Some(kept) => {
+                keep(kept, timeline);
+                cx.budget.check(self.memory())
+            }
+        }
+    }
+
+    fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
+        self.start(cx, timeline)?;
+        self.read_pending(cx, timeline)?;
+        if let Some(mut kept) = self.stalled.take() {
+            keep(&mut kept, timeline);
+            self.resume(cx, &kept, witness)?;
+        }
+        for slot in self.ring.front()..self.ring.end() {
+            let element = *self.ring.get(slot);
+            if element.removal != TAKEN && element.inside > 0 {
+                self.enqueue(OpId(element.inside - 1), element.earliest, witness);
+            }
+        }
+        self.flush(u32::MAX, witness);
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        let kept = self.stalled.as_ref().map_or(0, |t| t.rows().len() * 48);
+        self.ring.memory()
+            + self.values.memory()
+            + self.loose.capacity() * size_of::<Loose>()
+            + self.places.capacity() * 4
+            + self.leaving.capacity() * 8
+            + self.past.memory()
+            + kept
+    }
+}
+
+impl QueueMonitor {
+    /// A monitor that has seen nothing.
+    pub fn new() -> QueueMonitor {
+        QueueMonitor::default()
+    }
+
+    fn start(&mut self, cx: &Context<'_>, timeline: &Timeline) -> Result<(), Stop> {
+        if self.started {
+            return Ok(());
+        }
+        self.started = true;
+        (self.read, self.reach, self.gap) = (timeline.base(), timeline.base(), timeline.base());
+        for value in initial_contents(cx.spec, cx.symbols)? {
+            let mut row = Operation::new(linpoint_history::ProcessId(0), ENQUEUE);
+            row.arg = value.unwrap_or(ValueId::NULL);
+            let slot =
+                self.ring.push(Element { row, earliest: 0, inside: 0, removal: NONE, until: u32::MAX });
+            if let Some(value) = value {
+                self.values.put(value.0, slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn sweep(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        upto: u32,
+        witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        let base = timeline.base();
+        let rows = timeline.rows();
+        let upto = upto.min(timeline.end());
+        while self.gap < upto {
+            let gap = self.gap;
+            if gap.is_multiple_of(4096) {
+                cx.budget.check(self.memory())?;
+            }
+            // The first of them is the one that returns last.
+            if let Some(last) = timeline.called_in(gap).next() {
+                self.reach = self.reach.max(last.0 + 1);
+            }
+            while self.read < self.reach {
+                let row = &rows[(self.read - base) as usize];
+                self.read_row(cx, timeline, row)?;
+                self.read += 1;
+            }
+            if !self.empties.is_empty() && self.place_empties(timeline, witness) {
+                self.stalled = Some(Box::new(timeline.clone()));
+                return Ok(());
+            }
+            let row = &rows[(gap - base) as usize];
+            let place = self.places.pop_front().unwrap_or(NONE);
+            if row.op() == DEQUEUE {
+                if row.result != ValueId::NULL {
+                    self.dequeue_returns(cx, timeline, row, place, witness)?;
+                } else if self.empties.iter().any(|&(id, _)| id == gap) {
+                    return Err(self.covered_empty(cx, timeline, gap));
+                }
+            }
+            self.gap += 1;
+        }
+        Ok(())
+    }
+
+    /// After a stall, when all rows are there.
+    fn resume(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
+        self.all_known = true;
+        while self.read < timeline.end() {
+            self.read_row(cx, timeline, timeline.op(OpId(self.read)))?;
+            self.read += 1;
+        }
+        self.reach = self.read;
+        for slot in self.ring.front()..self.ring.end() {
+            if self.ring.get(slot).removal == NONE && !self.take_lost(timeline, slot, u32::MAX, None) {
+                break;
+            }
+        }
+        self.sweep(cx, timeline, timeline.end(), witness)
+    }
+
+    /// Learns of a completed operation: which value, and where its other half is.
+    #[inline]
+    fn read_row(&mut self, cx: &Context<'_>, timeline: &Timeline, row: &Operation) -> Result<(), Stop> {
+        let id = self.read;
+        let earliest = timeline.earliest(OpId(id));
+        let place = match row.op() {
+            ENQUEUE => self.read_enqueue(cx, row, id, earliest)?,
+            DEQUEUE if row.result == ValueId::NULL => {
+                self.empties.push((id, earliest));
+                NONE
+            }
+            DEQUEUE => self.read_dequeue(row.result, id, earliest),
+            _ => return Err(Stop::Unsupported("not an operation of a queue".into())),
+        };
+        self.places.push_back(place);
+        Ok(())
+    }
+
+    #[inline]
+    fn read_enqueue(
+        &mut self,
+        cx: &Context<'_>,
+        row: &Operation,
+        id: u32,
+        earliest: u32,
+    ) -> Result<u32, Stop> {
+        if row.arg == ValueId::NULL {
+            return Err(Stop::Unsupported("null is enqueued".into()));
+        }
+        if row.result != ValueId::NULL {
+            return Err(Stop::Unsupported("an enqueue answers something".into()));
+        }
+        let mut element = Element { row: *row, earliest, inside: id + 1, removal: NONE, until: u32::MAX };
+        match self.values.get(row.arg.0) {
+            Seen::New => {
+                let slot = self.ring.push(element);
+                self.values.put(row.arg.0, slot);
+            }
+            Seen::At(place)
+                if place & LOOSE != 0 && self.loose[(place ^ LOOSE) as usize].insertion == NONE =>
+            {
+                let loose = &mut self.loose[(place ^ LOOSE) as usize];
+                (element.removal, element.until) = (loose.removal, loose.until);
+                loose.slot = self.ring.push(element);
+                self.values.retire(row.arg.0);
+            }
+            _ => return Err(inserted_twice(cx.symbols, row.arg)),
+        }
+        Ok(NONE)
+    }
+
+    #[inline]
+    fn read_dequeue(&mut self, value: ValueId, id: u32, earliest: u32) -> u32 {
+        match self.values.get(value.0) {
+            Seen::At(place) if place & LOOSE == 0 => {
+                let element = self.ring.get_mut(place);
+                (element.removal, element.until) = (id, earliest);
+                self.values.retire(value.0);
+                place
+            }
+            Seen::At(place) => {
+                let loose = &mut self.loose[(place ^ LOOSE) as usize];
+                if loose.removal != NONE {
+                    return REPEATED;
+                }
+                (loose.removal, loose.until) = (id, earliest);
+                self.values.retire(value.0);
+                place
+            }
+            Seen::New => {
+                let loose = Loose { insertion: NONE, earliest: 0, removal: id, until: earliest, slot: NONE };
+                let place = self.add_loose(loose);
+                self.values.put(value.0, place);
+                place
+            }
+            Seen::Gone => REPEATED,
+        }
+    }
+
+    fn add_loose(&mut self, loose: Loose) -> u32 {
+        match self.free_loose.pop() {
+            Some(index) => {
+                self.loose[index as usize] = loose;
+                index | LOOSE
+            }
+            None => {
+                self.loose.push(loose);
+                (self.loose.len() as u32 - 1) | LOOSE
+            }
+        }
+    }
+
+    /// Learns of the pending operations that were not there before.
+    fn read_pending(&mut self, cx: &Context<'_>, timeline: &Timeline) -> Result<(), Stop> {
+        for index in self.pending_read..timeline.pending().len() {
+            let id = OpId::pending(index as u32);
+            let row = timeline.op(id);
+            let earliest = timeline.earliest(id);
+            if row.op() == DEQUEUE {
+                self.removals.push((earliest, id));
+                let unused = self.removals_used;
+                self.removals[unused..].sort_unstable();
+                continue;
+            }
+            if row.arg == ValueId::NULL {
+                return Err(Stop::Unsupported("null is enqueued".into()));
+            }
+            match self.values.get(row.arg.0) {
+                Seen::New => {
+                    let loose =
+                        Loose { insertion: id.0, earliest, removal: NONE, until: u32::MAX, slot: NONE };
+                    let place = self.add_loose(loose);
+                    self.values.put(row.arg.0, place);
+                }
+                Seen::At(place)
+                    if place & LOOSE != 0 && self.loose[(place ^ LOOSE) as usize].insertion == NONE =>
+                {
+                    let loose = &mut self.loose[(place ^ LOOSE) as usize];
+                    (loose.insertion, loose.earliest) = (id.0, earliest);
+                    self.values.retire(row.arg.0);
+                }
+                _ => return Err(inserted_twice(cx.symbols, row.arg)),
+            }
+        }
+        self.pending_read = timeline.pending().len();
+        Ok(())
+    }
+
+    /// The dequeue of a value returns: whatever stands before the value is taken, then the value.
+    #[inline]
+    fn dequeue_returns(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        row: &Operation,
+        place: u32,
+        witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        if place == REPEATED {
+            return Err(self.dequeued_twice(cx, timeline, row));
+        }
+        let mut slot = place;
+        if place & LOOSE != 0 {
+            let loose = self.loose[(place ^ LOOSE) as usize];
+            self.free_loose.push(place ^ LOOSE);
+            slot = loose.slot;
+            if loose.slot == NONE {
+                if loose.insertion == NONE || loose.earliest > self.gap {
+                    return Err(self.not_yet_enqueued(cx, timeline, row));
+                }
+                self.take_before(cx, timeline, row, loose.earliest, NONE, witness)?;
+                self.take_loose(loose, witness);
+                return Ok(());
+            }
+        }
+        if slot < self.ring.front() || self.ring.get(slot).removal == TAKEN {
+            return Ok(());
+        }
+        let earliest = self.ring.get(slot).earliest;
+        if earliest > self.gap {
+            return Err(self.not_yet_enqueued(cx, timeline, row));
+        }
+        self.take_before(cx, timeline, row, earliest, slot, witness)?;
+        self.take(timeline, slot, witness);
+        while self.ring.front() < self.ring.end() && self.ring.get(self.ring.front()).removal == TAKEN {
+            self.ring.pop();
+        }
+        Ok(())
+    }
+
+    /// Takes all values of the ring before `slot` that were enqueued before gap `earliest`.
+    #[inline]
+    fn take_before(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        row: &Operation,
+        earliest: u32,
+        slot: u32,
+        witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        while self.ring.front() < self.ring.end().min(slot) {
+            let front = self.ring.front();
+            let element = self.ring.get(front);
+            if element.removal != TAKEN {
+                if element.inside > earliest {
+                    break;
+                }
+                let out = element.until <= self.gap
+                    || element.removal == NONE && self.take_lost(timeline, front, self.gap, Some(row));
+                if !out {
+                    return Err(self.wrong_order(cx, timeline, row, front));
+                }
+                self.take(timeline, front, witness);
+            }
+            self.ring.pop();
+        }
+        Ok(())
+    }
+
+    /// Gives a value to the next dequeue that never returned, if that was called by gap `upto`.
+    fn take_lost(&mut self, timeline: &Timeline, slot: u32, upto: u32, younger: Option<&Operation>) -> bool {
+        let Some(&(gap, id)) = self.removals.get(self.removals_used) else { return false };
+        if gap > upto {
+            return false;
+        }
+        self.removals_used += 1;
+        let insertion = younger.and_then(|row| refute::insertion_of(timeline, row.result, self));
+        let element = self.ring.get_mut(slot);
+        (element.removal, element.until) = (id.0, gap);
+        let element = *element;
+        self.lost.push(Lost { element, younger: younger.copied(), insertion });
+        self.values.retire(element.row.arg.0);
+        true
+    }
+
+    #[inline]
+    fn take(&mut self, timeline: &Timeline, slot: u32, witness: &mut Witness) {
+        let element = self.ring.get_mut(slot);
+        let Element { earliest, inside, removal, until, .. } = *element;
+        element.removal = TAKEN;
+        if !self.empties.is_empty() {
+            let cover = cover_of(timeline, &Element { removal, ..*element });
+            self.past.add(cover);
+            if self.past.is_crowded() {
+                self.forget_covers();
+            }
+        }
+        if inside > 0 {
+            self.enqueue(OpId(inside - 1), earliest, witness);
+        }
+        self.dequeue_gap = self.dequeue_gap.max(until).max(self.enqueue_gap);
+        self.leaving.push_back((OpId(removal), self.dequeue_gap));
+    }
+
+    fn take_loose(&mut self, loose: Loose, witness: &mut Witness) {
+        self.enqueue(OpId(loose.insertion), loose.earliest, witness);
+        self.dequeue_gap = self.dequeue_gap.max(loose.until).max(self.enqueue_gap);
+        self.leaving.push_back((OpId(loose.removal), self.dequeue_gap));
+    }
+
+    #[inline]
+    fn enqueue(&mut self, id: OpId, earliest: u32, witness: &mut Witness) {
+        self.enqueue_gap = self.enqueue_gap.max(earliest);
+        self.flush(self.enqueue_gap, witness);
+        witness.order.push(id);
+    }
+
+    /// Writes down the dequeues of gaps below `gap`.
+    #[inline]
+    fn flush(&mut self, gap: u32, witness: &mut Witness) {
+        while let Some(&(id, at)) = self.leaving.front()
+            && at < gap
+        {
+            witness.order.push(id);
+            self.leaving.pop_front();
+        }
+    }
+
+    /// Places the open answers "empty" if nothing is surely inside in this gap. True: that may depend on what is not known
+    /// before the end.
+    fn place_empties(&mut self, timeline: &Timeline, witness: &mut Witness) -> bool {
+        let gap = self.gap;
+        if !self.empties.iter().any(|&(_, earliest)| earliest <= gap) {
+            return false;
+        }
+        self.clear = self.clear.max(self.ring.front());
+        while self.clear < self.ring.end() {
+            let element = self.ring.get(self.clear);
+            if element.inside > gap {
+                break;
+            }
+            if element.until > gap {
+                let lost = self.removals.get(self.removals_used).is_some_and(|&(call, _)| call <= gap);
+                return lost && element.removal == NONE && !self.all_known;
+            }
+            self.clear += 1;
+        }
+        self.cut(timeline, witness);
+        false
+    }
+
+    /// Nothing is surely inside: all that is in is taken, then come the open answers "empty".
+    fn cut(&mut self, timeline: &Timeline, witness: &mut Witness) {
+        let gap = self.gap;
+        while self.ring.front() < self.ring.end() {
+            let front = self.ring.front();
+            let element = self.ring.get(front);
+            if element.inside > gap {
+                break;
+            }
+            if element.removal != TAKEN {
+                self.take(timeline, front, witness);
+            }
+            self.ring.pop();
+        }
+        self.flush(u32::MAX, witness);
+        (self.enqueue_gap, self.dequeue_gap) = (self.enqueue_gap.max(gap), self.dequeue_gap.max(gap));
+        self.empties.retain(|&(id, earliest)| {
+            if earliest <= gap {
+                witness.order.push(OpId(id));
+            }
+            earliest > gap
+        });
+        self.forget_covers();
+    }
+
+    /// Forgets the covers that no open answer "empty" can meet.
+    fn forget_covers(&mut self) {
+        match self.empties.iter().map(|e| e.1).min() {
+            None => self.past.clear(),
+            Some(first) => self.past.retain(|cover| cover.to > first),
+        }
+    }
+}
+
+fn cover_of(timeline: &Timeline, element: &Element) -> Cover {
+    Cover {
+        value: element.row.arg,
+        from: element.inside,
+        to: element.until,
+        insertion: (element.inside > 0).then_some(element.row),
+        removal: (element.removal != NONE).then(|| *timeline.op(OpId(element.removal))),
+    }
+}
+
+/// Copies the rows that `kept` does not have.
+fn keep(kept: &mut Timeline, timeline: &Timeline) {
+    for id in kept.end()..timeline.end() {
+        kept.push(*timeline.op(OpId(id)));
+    }
+    for index in kept.pending().len()..timeline.pending().len() {
+        let id = OpId::pending(index as u32);
+        kept.push_pending_at(*timeline.op(id), timeline.earliest(id));
+    }
+}
