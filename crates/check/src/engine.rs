@@ -8,6 +8,7 @@
 use std::time::Instant;
 
 use linpoint_history::{Builtin, Operation, Symbols};
+use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use crate::timeline::{OpId, Timeline};
@@ -47,10 +48,80 @@ pub trait Engine {
 }
 
 /// The order found, as far as it is known. The driver takes what is in it after each step.
+///
+/// Most engines only ever add at the end. One that must leave an operation open for long (a stack does not know where the push of
+/// an element belongs until the element leaves) marks *holes* in the order, and later adds operations behind a hole or
+/// closes it. By the end all holes are closed.
 #[derive(Clone, Debug, Default)]
 pub struct Witness {
     /// Operations in the order of taking effect, to be added at the end of what was given before.
     pub order: Vec<OpId>,
+    /// Holes between the operations of `order`, in order of their place.
+    pub holes: Vec<Hole>,
+    /// What happens to holes, given now or before; to be done in this order, after `order` was added.
+    pub edits: Vec<Edit>,
+}
+
+/// A place in an order where operations may be added later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// How many operations of [`Witness::order`] stand before it.
+    pub at: usize,
+    /// Its name, which no other hole of the history has.
+    pub name: u32,
+}
+
+/// What happens to a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// An operation is put right behind the hole, before all that stands there already. Its row comes along, since the timeline
+    /// may have released it.
+    Fill {
+        /// Which hole.
+        hole: u32,
+        /// Which operation.
+        op: OpId,
+        /// Its row.
+        row: Operation,
+    },
+    /// Nothing more will be put into the hole.
+    Close {
+        /// Which hole.
+        hole: u32,
+    },
+}
+
+impl Witness {
+    /// Forgets what is in it.
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.holes.clear();
+        self.edits.clear();
+    }
+
+    /// The whole order without holes, given that nothing was taken from this witness yet.
+    pub fn into_order(self) -> Vec<OpId> {
+        if self.holes.is_empty() {
+            return self.order;
+        }
+        let mut behind: FxHashMap<u32, Vec<OpId>> = FxHashMap::default();
+        let mut filled = 0;
+        for edit in &self.edits {
+            if let Edit::Fill { hole, op, .. } = edit {
+                behind.entry(*hole).or_default().push(*op);
+                filled += 1;
+            }
+        }
+        let mut order = Vec::with_capacity(self.order.len() + filled);
+        let mut from = 0;
+        for hole in &self.holes {
+            order.extend_from_slice(&self.order[from..hole.at]);
+            order.extend(behind.remove(&hole.name).unwrap_or_default().into_iter().rev());
+            from = hole.at;
+        }
+        order.extend_from_slice(&self.order[from..]);
+        order
+    }
 }
 
 /// Why an engine stopped early.
@@ -121,5 +192,5 @@ pub fn run(engine: &mut dyn Engine, cx: &Context<'_>, timeline: &Timeline) -> Re
     let mut witness = Witness::default();
     engine.advance(cx, timeline, timeline.end(), &mut witness)?;
     engine.finish(cx, timeline, &mut witness)?;
-    Ok(witness.order)
+    Ok(witness.into_order())
 }

@@ -9,6 +9,7 @@
 pub mod queue;
 pub mod register;
 pub mod seen;
+pub mod stack;
 
 mod cover;
 mod recent;

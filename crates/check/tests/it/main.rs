@@ -9,4 +9,5 @@ mod recheck;
 mod register;
 mod small;
 mod stepwise;
+mod stack_monitor;
 mod stream;
