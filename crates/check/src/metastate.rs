@@ -10,6 +10,7 @@
 //! another one reaches by a step it may still take is dropped (implied); one whose every future is also a
 //! future of another is dropped (dominated). `docs/soundness.md` has the arguments.
 
+pub mod generic;
 pub mod paths;
 pub mod queue;
 

@@ -57,6 +57,12 @@ pub trait Spec {
         false
     }
 
+    /// Does it matter who calls? Saying `true` is always right; saying `false` lets engines treat operations of
+    /// different processes with the same name, argument and result as interchangeable. Locks say `true`.
+    fn observes_process(&self) -> bool {
+        true
+    }
+
     /// A state as a person reads it.
     fn show(&self, state: &Self::State) -> String {
         format!("{state:?}")
@@ -81,6 +87,11 @@ pub trait Deterministic {
     fn is_read_only(&self, call: Call<'_>) -> bool {
         let _ = call;
         false
+    }
+
+    /// As [`Spec::observes_process`].
+    fn observes_process(&self) -> bool {
+        true
     }
 }
 
@@ -108,5 +119,9 @@ impl<D: Deterministic> Spec for D {
 
     fn is_read_only(&self, call: Call<'_>, _result: Option<&Value>) -> bool {
         Deterministic::is_read_only(self, call)
+    }
+
+    fn observes_process(&self) -> bool {
+        Deterministic::observes_process(self)
     }
 }

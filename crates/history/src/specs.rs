@@ -217,6 +217,10 @@ impl Spec for Builtin {
         read_only(self.kind, call.op, result)
     }
 
+    fn observes_process(&self) -> bool {
+        matches!(self.kind, Kind::Lock | Kind::RwLock | Kind::Semaphore)
+    }
+
     fn show(&self, state: &State) -> String {
         match state {
             State::Value(v) => v.to_string(),

@@ -3,10 +3,12 @@
 mod brute;
 mod decide;
 mod generate;
+mod generic;
 mod metastates;
 mod queue_monitor;
 mod recheck;
 mod register;
+mod replay;
 mod small;
 mod stepwise;
 mod stack_monitor;
