@@ -7,6 +7,7 @@
 use linpoint_history::{Builtin, Kind};
 
 use crate::engine::Engine;
+use crate::metastate::generic::Generic;
 use crate::monitor::QueueMonitor;
 
 /// What the user asked for.
@@ -34,6 +35,7 @@ pub struct Candidate {
 /// The engines to try on a history of `spec`, best first.
 pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     let mut all = specialised(spec.kind);
+    all.push(Candidate { make: |spec| Box::new(Generic::new(spec.clone())), choice: Choice::Metastate });
     all.push(Candidate { make: |_| Box::new(crate::brute::Brute::default()), choice: Choice::Brute });
     all.retain(|candidate| choice == Choice::Auto || candidate.choice == choice);
     all

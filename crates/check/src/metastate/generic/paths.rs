@@ -88,8 +88,8 @@ impl Paths {
             children[self.nodes[index].parent as usize] += 1;
         }
         let mut shared = 0;
-        for index in 1..self.nodes.len() {
-            if live[index] && self.nodes[index].parent == shared {
+        for index in (1..self.nodes.len()).filter(|&i| live[i]) {
+            if self.nodes[index].parent == shared {
                 if children[shared as usize] != 1 || is_tip[shared as usize] {
                     break;
                 }
