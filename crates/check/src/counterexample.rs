@@ -78,10 +78,13 @@ pub fn sentence(spec: &Builtin, symbols: &Symbols, op: &Operation) -> String {
     }
 }
 
-/// The history up to a return, operations open then made pending; all of it if the return is not known.
+/// The history up to a moment, operations open then made pending; all of it if no return is named.
 fn beginning(feed: &Feed<'_>, at: Option<Operation>) -> Vec<Operation> {
     let rows = feed.in_memory().unwrap_or_default();
-    let end = at.map_or(i64::MAX, |op| op.ret);
+    // Engines look ahead: what they say about a return may rest on the results of operations open then. Those must be in the
+    // core as they are, so the cut is where the last of them has returned.
+    let known = |at: Operation| rows.iter().filter(move |op| op.call <= at.ret).map(|op| op.ret).max();
+    let end = at.and_then(known).unwrap_or(i64::MAX);
     rows.iter()
         .copied()
         .chain(feed.pending.iter().map(|p| p.op))
