@@ -12,6 +12,7 @@
 use std::time::Instant;
 
 use linpoint_check::metastate::Crowd;
+use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
 use linpoint_check::metastate::queue::QueueMetastates;
 use linpoint_check::timeline::{Ties, Timeline};
 use linpoint_check::{Budget, Context, Engine, Stop, engine};
@@ -45,6 +46,10 @@ fn main() -> Result<(), String> {
     let (outcome, crowd) = match settings.spec.kind {
         Kind::Queue => {
             let mut engine = QueueMetastates::new();
+            (run(&mut engine, &cx, &timeline), engine.crowd())
+        }
+        Kind::PriorityQueue | Kind::PriorityQueueMax => {
+            let mut engine = PriorityQueueMetastates::new();
             (run(&mut engine, &cx, &timeline), engine.crowd())
         }
         kind => return Err(format!("no metastates for {}", kind.name())),

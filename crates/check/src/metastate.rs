@@ -10,8 +10,10 @@
 //! another one reaches by a step it may still take is dropped (implied); one whose every future is also a
 //! future of another is dropped (dominated). `docs/soundness.md` has the arguments.
 
+pub mod ahead;
 pub mod generic;
 pub mod paths;
+pub mod priority_queue;
 pub mod queue;
 
 /// How many configurations a run kept.

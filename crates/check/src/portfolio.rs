@@ -8,6 +8,8 @@ use linpoint_history::{Builtin, Kind};
 
 use crate::engine::Engine;
 use crate::metastate::generic::Generic;
+use crate::metastate::priority_queue::PriorityQueueMetastates;
+use crate::metastate::queue::QueueMetastates;
 use crate::monitor::QueueMonitor;
 
 /// What the user asked for.
@@ -41,10 +43,17 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     all
 }
 
+/// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its own.
 fn specialised(kind: Kind) -> Vec<Candidate> {
-    let monitor = |make| vec![Candidate { make, choice: Choice::Monitor }];
+    let monitor = |make| Candidate { make, choice: Choice::Monitor };
+    let metastate = |make| Candidate { make, choice: Choice::Metastate };
     match kind {
-        Kind::Queue => monitor(|_| Box::new(QueueMonitor::new())),
+        Kind::Queue => {
+            vec![monitor(|_| Box::new(QueueMonitor::new())), metastate(|_| Box::new(QueueMetastates::new()))]
+        }
+        Kind::PriorityQueue | Kind::PriorityQueueMax => {
+            vec![metastate(|_| Box::new(PriorityQueueMetastates::new()))]
+        }
         _ => Vec::new(),
     }
 }

@@ -22,6 +22,7 @@ use self::frontier::{Frontier, Mask};
 use self::order::{Order, Step};
 use self::search::{Goal, Search};
 use super::Crowd;
+use super::ahead::Ahead;
 use super::paths::{Paths, ROOT};
 use crate::engine::{Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
@@ -39,7 +40,7 @@ pub struct QueueMetastates {
     removals: Removals,
     paths: Paths<Step>,
     order: Order,
-    pending: Pending,
+    pending: Ahead,
     search: Search,
     crowd: Crowd,
 }
@@ -95,33 +96,6 @@ struct Removals {
     empty_slots: Mask,
     /// The pending ones, by call.
     wild: Vec<OpId>,
-}
-
-/// Pending operations that were not called yet, the next one last.
-#[derive(Clone, Debug, Default)]
-struct Pending {
-    seen: usize,
-    ahead: Vec<(u32, u32)>,
-}
-
-impl Pending {
-    fn load(&mut self, timeline: &Timeline) {
-        let count = timeline.pending().len();
-        if self.seen == count {
-            return;
-        }
-        for j in self.seen as u32..count as u32 {
-            self.ahead.push((timeline.earliest(OpId::pending(j)), j));
-        }
-        self.seen = count;
-        self.ahead.sort_unstable_by(|a, b| b.cmp(a));
-    }
-
-    /// The next one that was called by `gap`.
-    #[inline]
-    fn next(&mut self, gap: u32) -> Option<OpId> {
-        self.ahead.pop_if(|(earliest, _)| *earliest <= gap).map(|(_, j)| OpId::pending(j))
-    }
 }
 
 impl QueueMetastates {

@@ -10,6 +10,6 @@ mod recheck;
 mod register;
 mod replay;
 mod small;
-mod stepwise;
 mod stack_monitor;
+mod stepwise;
 mod stream;

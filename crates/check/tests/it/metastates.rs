@@ -1,6 +1,7 @@
 //! Queue and priority queue metastates against the oracle: verdicts, witnesses, cores, whole and in small steps.
 
 use linpoint_check::engine::{self, Engine};
+use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
 use linpoint_check::metastate::queue::QueueMetastates;
 use linpoint_check::timeline::{OpId, Ties, Timeline};
 use linpoint_check::{Budget, Context, Stop, Violation, Witness, brute};
@@ -12,6 +13,7 @@ use crate::small::{self, Taste};
 fn new_engine(kind: Kind) -> Box<dyn Engine> {
     match kind {
         Kind::Queue => Box::new(QueueMetastates::new()),
+        Kind::PriorityQueue | Kind::PriorityQueueMax => Box::new(PriorityQueueMetastates::new()),
         _ => unreachable!("no metastates of their own"),
     }
 }
@@ -146,7 +148,7 @@ fn differential(kind: Kind, seed: u64, rounds: u64, max_operations: u64) {
             spec = spec.with_initial(linpoint_history::Value::list(contents));
         }
         let taste = Taste::random(&mut rng, max_operations, false);
-        let history = small::history(&spec, &taste, &mut rng);
+        let history = small::history_of(&spec, &taste, 2, &mut rng);
         if Timeline::of(&history.operations, Ties::Strict).has_touching() {
             continue;
         }
@@ -212,4 +214,24 @@ fn queue_small_histories() {
 fn queue_agrees_with_the_oracle() {
     differential(Kind::Queue, 11, rounds(12_000), 10);
     differential(Kind::Queue, 12, rounds(1_500), 14);
+}
+
+#[test]
+fn priority_queue_removes_before_a_smaller_insertion_returns() {
+    let text = "remove_min -> null [0,1]; insert 2 [4,12]; remove_min -> null [3,7]; remove_min -> 2 [8,22];
+        insert 1 [14,16]";
+    check("priority-queue", text, true);
+}
+
+#[test]
+fn priority_queue_may_have_to_remove_late() {
+    let text = "insert 5 [0,0]; remove_min -> 5 [1,100]; insert 3 [2,3]; remove_min -> 3 [4,5]; remove_min -> 5 [6,7];
+        insert 5 [8,9]";
+    check("priority-queue", text, true);
+}
+
+#[test]
+fn priority_queue_agrees_with_the_oracle() {
+    differential(Kind::PriorityQueue, 21, rounds(12_000), 10);
+    differential(Kind::PriorityQueueMax, 22, rounds(1_500), 14);
 }

@@ -36,6 +36,11 @@ impl Taste {
 
 /// A random history of one object.
 pub fn history(spec: &Builtin, taste: &Taste, rng: &mut Rng) -> History {
+    history_of(spec, taste, spec.signature().operations.len(), rng)
+}
+
+/// A random history of one object that uses the first `codes` of its operations only.
+pub fn history_of(spec: &Builtin, taste: &Taste, codes: usize, rng: &mut Rng) -> History {
     let mut history = History::new();
     let mut points = Vec::new();
     for lane in 0..taste.lanes {
@@ -44,7 +49,7 @@ pub fn history(spec: &Builtin, taste: &Taste, rng: &mut Rng) -> History {
         stamps.sort_unstable();
         let mut process = lane;
         for pair in stamps.chunks(2) {
-            let op = OpCode(rng.below(spec.signature().operations.len() as u64) as u8);
+            let op = OpCode(rng.below(codes as u64) as u8);
             let process_id = history.symbols.process(&Value::Int(process as i64));
             let mut row = Operation::new(process_id, op);
             (row.call, row.ret) = (pair[0], pair[1]);

@@ -1,0 +1,363 @@
+//! Priority queues with repeated values: metastates over one shared bag.
+//!
+//! All configurations share the bag of what returned insertions put in and returned removals took out ([`contents`]). A
+//! configuration is what it adds to that: which open insertions and which open removals took effect, and what pending
+//! removals took. It does not depend on how much is in the queue.
+//!
+//! Insertions wait: they take effect at their return, or glued to a removal of their key that finds none ([`steps`]). A removal
+//! that returns has one way to take effect or none: everything smaller goes first, by the open removals of
+//! those keys. What multiplies configurations is which removals of larger keys went before an insertion returns ([`branch`]). Keys are
+//! integers; the greatest first is the least first of the complements. `docs/soundness.md` has the arguments.
+
+mod branch;
+pub mod contents;
+mod dominance;
+mod steps;
+pub mod wildcards;
+
+use linpoint_history::specs::codes::priority_queue as codes;
+use linpoint_history::{Kind, Operation, Value, ValueId};
+use rustc_hash::FxHashSet;
+
+use self::contents::{Contents, Mask};
+use self::steps::Table;
+use self::wildcards::{NONE, Wildcards};
+use super::Crowd;
+use super::ahead::Ahead;
+use super::paths::{Paths, ROOT};
+use crate::engine::{Context, Engine, Stop, Violation, Witness};
+use crate::timeline::{OpId, Timeline};
+
+/// Decides histories of a priority queue, values repeated or not.
+#[derive(Clone, Debug, Default)]
+pub struct PriorityQueueMetastates {
+    started: bool,
+    /// Returns explained.
+    now: u32,
+    greatest_first: bool,
+    configs: Vec<Config>,
+    contents: Contents,
+    wildcards: Wildcards,
+    /// The pending removals called so far, and how many of them every configuration used.
+    wild: Vec<OpId>,
+    folded: u32,
+    paths: Paths<OpId>,
+    pending: Ahead,
+    crowd: Crowd,
+    present: FxHashSet<Key>,
+    implied: FxHashSet<Key>,
+}
+
+/// One way to explain the returns so far.
+#[derive(Clone, Copy, Debug)]
+struct Config {
+    /// Open insertions that took effect.
+    inserted: Mask,
+    /// Open removals that took effect.
+    removed: Mask,
+    /// What pending removals took.
+    wild: u32,
+    path: u32,
+}
+
+/// All of a configuration that matters for its future.
+type Key = (Mask, Mask, u32);
+
+impl Config {
+    #[inline]
+    fn key(&self) -> Key {
+        (self.inserted, self.removed, self.wild)
+    }
+}
+
+impl PriorityQueueMetastates {
+    /// An engine that has seen nothing.
+    pub fn new() -> PriorityQueueMetastates {
+        PriorityQueueMetastates::default()
+    }
+
+    /// How many configurations there were.
+    pub fn crowd(&self) -> Crowd {
+        self.crowd
+    }
+
+    fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
+        let spec = cx.spec;
+        let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
+        if !kind_fits || spec.capacity.is_some() || spec.spurious {
+            let why = "priority queue metastates decide unbounded priority queues that are never spurious";
+            return Err(Stop::Unsupported(why.into()));
+        }
+        self.greatest_first = spec.kind == Kind::PriorityQueueMax;
+        if let Value::List(contents) = &spec.initial {
+            for value in contents.iter() {
+                let key = value.as_int().map(|n| self.key_of(n)).ok_or_else(not_an_integer)?;
+                self.contents.start_with(key);
+            }
+        }
+        self.configs.push(Config { inserted: 0, removed: 0, wild: NONE, path: ROOT });
+        self.started = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn key_of(&self, n: i64) -> i64 {
+        if self.greatest_first { !n } else { n }
+    }
+
+    #[inline]
+    fn key(&self, cx: &Context<'_>, value: ValueId) -> Result<i64, Stop> {
+        cx.symbols.int(value).map(|n| self.key_of(n)).ok_or_else(not_an_integer)
+    }
+
+    fn table<'a>(&'a mut self) -> (Table<'a>, &'a mut Vec<Config>) {
+        let table = Table {
+            contents: &self.contents,
+            wildcards: &mut self.wildcards,
+            paths: &mut self.paths,
+            wild: &self.wild,
+            folded: self.folded,
+        };
+        (table, &mut self.configs)
+    }
+
+    /// The operations called between the returns `gap - 1` and `gap` become open.
+    fn open(&mut self, cx: &Context<'_>, timeline: &Timeline, gap: u32) -> Result<(), Stop> {
+        for id in timeline.called_in(gap) {
+            self.call(cx, timeline.op(id), id)?;
+        }
+        while let Some(id) = self.pending.next(gap) {
+            self.call(cx, timeline.op(id), id)?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, cx: &Context<'_>, op: &Operation, id: OpId) -> Result<(), Stop> {
+        let crowded = || Stop::Unsupported("more than 128 operations of one kind are open at once".into());
+        match op.op() {
+            codes::INSERT => {
+                let key = self.key(cx, op.arg)?;
+                self.contents.call_insert(id.0, key).ok_or_else(crowded)
+            }
+            codes::REMOVE if op.is_pending() => {
+                self.wild.push(id);
+                Ok(())
+            }
+            codes::REMOVE if op.result.is_null() => {
+                let open = self.contents.call_empty(id.0).ok_or_else(crowded)?;
+                let (table, configs) = self.table();
+                for config in configs {
+                    if table.first(config).is_none() {
+                        config.removed |= open.bit();
+                        config.path = table.paths.push(config.path, id);
+                    }
+                }
+                Ok(())
+            }
+            codes::REMOVE => {
+                let key = self.key(cx, op.result)?;
+                self.contents.call_remove(id.0, key).ok_or_else(crowded)
+            }
+            _ => Err(Stop::Unsupported("priority queue metastates know insert and remove only".into())),
+        }
+    }
+
+    /// Operation `id` returns: every configuration must have it.
+    fn explain(&mut self, cx: &Context<'_>, op: &Operation, id: u32) -> Result<(), Stop> {
+        match op.op() {
+            codes::INSERT => {
+                let key = self.key(cx, op.arg)?;
+                self.return_insert(key, id);
+            }
+            _ if op.result.is_null() => self.return_empty(),
+            _ => {
+                let key = self.key(cx, op.result)?;
+                self.return_remove(key);
+            }
+        }
+        Ok(())
+    }
+
+    fn return_insert(&mut self, key: i64, id: u32) {
+        let Some(open) = self.contents.class(key).and_then(|c| c.inserts.first().copied()) else { return };
+        let (mut table, configs) = self.table();
+        let before = configs.len();
+        let mut found = Vec::new();
+        for config in configs.iter().filter(|c| c.inserted & open.bit() == 0) {
+            branch::before_insert(&mut table, config, key, &mut found);
+        }
+        configs.append(&mut found);
+        for config in configs.iter_mut() {
+            if config.inserted & open.bit() == 0 {
+                config.path = table.paths.push(config.path, OpId(id));
+            }
+            config.inserted &= !open.bit();
+        }
+        let grown = configs.len() > before || before > 1;
+        self.contents.return_insert(key);
+        if grown {
+            self.prune();
+        }
+    }
+
+    fn return_remove(&mut self, key: i64) {
+        let Some(open) = self.contents.class(key).and_then(|c| c.removes.first().copied()) else { return };
+        let (mut table, configs) = self.table();
+        configs.retain_mut(|config| {
+            if config.removed & open.bit() == 0 {
+                match table.remove(config, key, open) {
+                    Some(next) => *config = next,
+                    None => return false,
+                }
+            }
+            config.removed &= !open.bit();
+            true
+        });
+        self.contents.return_remove(key);
+        self.prune();
+    }
+
+    fn return_empty(&mut self) {
+        let open = self.contents.empties()[0];
+        let (mut table, configs) = self.table();
+        configs.retain_mut(|config| {
+            if config.removed & open.bit() == 0 {
+                match table.empty(config) {
+                    Some(next) => *config = next,
+                    None => return false,
+                }
+            }
+            config.removed &= !open.bit();
+            true
+        });
+        self.contents.return_empty();
+        self.prune();
+    }
+
+    /// Drops configurations that others stand for.
+    fn prune(&mut self) {
+        if self.configs.len() < 2 {
+            return;
+        }
+        let mut present = std::mem::take(&mut self.present);
+        let mut implied = std::mem::take(&mut self.implied);
+        present.clear();
+        implied.clear();
+        let (table, configs) = self.table();
+        configs.retain(|c| present.insert(c.key()));
+        if configs.len() > 1 {
+            let is_wild = !table.wild.is_empty();
+            for config in configs.iter() {
+                let mut taken = None;
+                table.moves(config, |inserted, removed, wild| match wild {
+                    Some(key) => taken = Some(key),
+                    None => {
+                        let key = (inserted, removed, config.wild);
+                        if present.contains(&key) {
+                            implied.insert(key);
+                        }
+                    }
+                });
+                if let Some(key) = taken.filter(|_| is_wild) {
+                    let wild = table.wildcards.with(config.wild, key);
+                    let key = (config.inserted, config.removed, wild);
+                    if present.contains(&key) {
+                        implied.insert(key);
+                    }
+                }
+            }
+            if !implied.is_empty() {
+                configs.retain(|c| !implied.contains(&c.key()));
+            }
+            dominance::keep_best(&mut self.configs, &self.contents);
+        }
+        (self.present, self.implied) = (present, implied);
+    }
+
+    /// Hands out what is final and forgets what no configuration needs.
+    fn settle(&mut self, witness: &mut Witness) {
+        if let [only] = &mut self.configs[..] {
+            self.paths.settle(&mut only.path, |op| witness.order.push(op));
+        } else if self.paths.is_due() {
+            let tips = self.configs.iter_mut().map(|c| &mut c.path);
+            self.paths.collect(tips, |op| witness.order.push(op));
+        }
+        self.fold();
+    }
+
+    /// What pending removals took in every configuration is gone from the bag for good.
+    fn fold(&mut self) {
+        let Some(wild) = self.configs.first().map(|c| c.wild) else { return };
+        if wild == NONE || self.configs.iter().any(|c| c.wild != wild) {
+            return;
+        }
+        for &key in self.wildcards.keys(wild) {
+            self.contents.adjust(key, -1);
+            self.folded += 1;
+        }
+        self.wildcards.clear();
+        self.configs.iter_mut().for_each(|c| c.wild = NONE);
+    }
+}
+
+fn not_an_integer() -> Stop {
+    Stop::Unsupported("priority queue metastates need integers".into())
+}
+
+impl Engine for PriorityQueueMetastates {
+    fn name(&self) -> &'static str {
+        "priority queue metastates"
+    }
+
+    fn advance(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        upto: u32,
+        witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        if !self.started {
+            self.start(cx)?;
+        }
+        self.pending.load(timeline);
+        while self.now < upto {
+            let id = self.now;
+            if id.is_multiple_of(256) || self.configs.len() > 1000 {
+                cx.budget.check(self.memory())?;
+            }
+            self.open(cx, timeline, id)?;
+            let op = timeline.op(OpId::completed(id));
+            let impossible = op.op() == codes::INSERT && !op.result.is_null();
+            if !impossible {
+                self.explain(cx, op, id)?;
+            }
+            if impossible || self.configs.is_empty() {
+                return Err(Stop::Violated(Violation {
+                    at: OpId::completed(id),
+                    core: Vec::new(),
+                    reason: String::new(),
+                }));
+            }
+            self.now += 1;
+            self.settle(witness);
+            self.crowd.note(self.configs.len());
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, cx: &Context<'_>, _timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
+        if !self.started {
+            self.start(cx)?;
+        }
+        self.configs.truncate(1);
+        self.settle(witness);
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.contents.memory()
+            + self.paths.memory()
+            + self.configs.capacity() * size_of::<Config>()
+            + (self.present.capacity() + self.implied.capacity()) * (size_of::<Key>() + 1)
+    }
+}
