@@ -5,11 +5,16 @@
 //! each step any operation may come next that no operation still missing precedes. A pair (set of operations done, state) that
 //! led nowhere is never tried again.
 //!
+//! The search has its own stack and looks only at rows around the present, so that a long history runs into its budget, not
+//! into the end of the thread's stack.
+//!
 //! It shares nothing with the other engines but rows and [`Spec`], reads stamps itself and honours the order of operations of one
 //! process at equal stamps exactly. It is the oracle of all tests, and it re-decides every minimised core.
 
-use linpoint_history::{Call, Operation, Spec, Symbols, Value};
-use rustc_hash::FxHashSet;
+use linpoint_history::{Call, Operation, ProcessId, Spec, Symbols, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub mod paths;
 
 use crate::engine::{Budget, Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
@@ -40,81 +45,155 @@ pub fn search<S: Spec>(
     let mut search = Searcher {
         spec,
         values: rows.iter().map(|op| (symbols.value(op.arg), symbols.value(op.result))).collect(),
-        predecessors: predecessors(rows),
+        order_in_time: InTime::of(rows),
         rows,
         missing: rows.iter().filter(|op| !op.is_pending()).count(),
-        done: vec![0; rows.len().div_ceil(64)],
+        done: vec![false; rows.len()],
         order: Vec::new(),
         best: Vec::new(),
+        best_shared: 0,
         dead: FxHashSet::default(),
-        steps: 0,
+        dead_bytes: 0,
         budget,
     };
-    Ok(match search.extend(&spec.initial())? {
+    Ok(match search.run()? {
         true => Search::Linearizable(search.order),
         false => Search::NotLinearizable(search.best),
     })
 }
 
-/// For each row, the rows that precede it: those that returned before its call, and those of its process before it.
-fn predecessors(rows: &[Operation]) -> Vec<Vec<usize>> {
-    let before = |a: usize, b: usize| {
-        let (x, y) = (&rows[a], &rows[b]);
-        x.ret < y.call || x.process() == y.process() && x.ret == y.call && (x.call, a) < (y.call, b)
-    };
-    let all = 0..rows.len();
-    all.clone().map(|b| all.clone().filter(|&a| a != b && before(a, b)).collect()).collect()
+/// Which rows may come next, given those that are done. A row waits for all that returned before its call, and for those of its
+/// process that returned at its call.
+struct InTime {
+    by_call: Vec<usize>,
+    /// Completed rows only.
+    by_return: Vec<usize>,
+    touching: Vec<Vec<usize>>,
 }
+
+impl InTime {
+    fn of(rows: &[Operation]) -> InTime {
+        let mut by_call: Vec<usize> = (0..rows.len()).collect();
+        by_call.sort_by_key(|&i| (rows[i].call, rows[i].ret, i));
+        let mut by_return: Vec<usize> = (0..rows.len()).filter(|&i| !rows[i].is_pending()).collect();
+        by_return.sort_by_key(|&i| (rows[i].ret, i));
+        let mut returns: FxHashMap<(ProcessId, i64), Vec<usize>> = FxHashMap::default();
+        for &i in &by_return {
+            returns.entry((rows[i].process(), rows[i].ret)).or_default().push(i);
+        }
+        let touching = |b: usize| {
+            let row = &rows[b];
+            let same = returns.get(&(row.process(), row.call)).map_or(&[][..], Vec::as_slice);
+            same.iter().copied().filter(|&a| a != b && (rows[a].call, a) < (row.call, b)).collect()
+        };
+        InTime { touching: (0..rows.len()).map(touching).collect(), by_call, by_return }
+    }
+}
+
+/// One step of the depth-first search: where the order stood, and what is left to try there.
+struct Frame<S: Spec> {
+    state: S::State,
+    /// In `by_call`, everything before this is done.
+    first_call: usize,
+    /// In `by_return`, everything before this is done.
+    first_return: usize,
+    /// The next place in `by_call` to try.
+    cursor: usize,
+    /// The row being tried, and the states it may still lead to.
+    trying: usize,
+    outcomes: Vec<S::State>,
+}
+
+/// A set of done rows and a state: `first_call`, the rows done beyond it, the state.
+type Dead<S> = (usize, Box<[usize]>, <S as Spec>::State);
 
 struct Searcher<'a, S: Spec> {
     spec: &'a S,
     rows: &'a [Operation],
     values: Vec<(Value, Value)>,
-    predecessors: Vec<Vec<usize>>,
+    order_in_time: InTime,
     missing: usize,
-    done: Vec<u64>,
+    done: Vec<bool>,
     order: Vec<usize>,
     best: Vec<usize>,
-    dead: FxHashSet<(Vec<u64>, S::State)>,
-    steps: u64,
+    /// `best` and `order` agree this far.
+    best_shared: usize,
+    dead: FxHashSet<Dead<S>>,
+    dead_bytes: usize,
     budget: &'a Budget,
 }
 
 impl<S: Spec> Searcher<'_, S> {
-    /// Extends the order found so far, which leads to `state`, to a whole one, if that can be.
-    fn extend(&mut self, state: &S::State) -> Result<bool, Stop> {
-        if self.missing == 0 {
-            return Ok(true);
-        }
-        if self.order.len() > self.best.len() {
-            self.best.clone_from(&self.order);
-        }
-        let here = (self.done.clone(), state.clone());
-        if self.dead.contains(&here) {
-            return Ok(false);
-        }
-        self.steps += 1;
-        if self.steps.is_multiple_of(1024) {
-            let entry = size_of::<(Vec<u64>, S::State)>() + self.done.len() * 8 + 64;
-            self.budget.check(self.dead.len() * entry)?;
-        }
-        for index in 0..self.rows.len() {
-            if self.is_done(index) || !self.predecessors[index].iter().all(|&p| self.is_done(p)) {
-                continue;
+    /// Depth first, with a stack of its own: a history may be longer than the thread's stack is deep.
+    fn run(&mut self) -> Result<bool, Stop> {
+        let mut stack = vec![self.frame(self.spec.initial(), 0, 0)];
+        let mut steps = 0u64;
+        while let Some(frame) = stack.last_mut() {
+            if self.missing == 0 {
+                return Ok(true);
             }
-            for next in self.outcomes(index, state) {
-                self.toggle(index);
-                self.order.push(index);
-                let found = self.extend(&next)?;
-                if found {
-                    return Ok(true);
+            steps += 1;
+            if steps.is_multiple_of(1024) {
+                self.budget.check(self.dead_bytes)?;
+            }
+            if let Some(next) = frame.outcomes.pop() {
+                let (row, first_call, first_return) = (frame.trying, frame.first_call, frame.first_return);
+                self.set_done(row, true);
+                self.order.push(row);
+                let child = self.frame(next, first_call, first_return);
+                if !self.dead.contains(&self.key(&child)) {
+                    stack.push(child);
+                } else {
+                    self.undo();
                 }
-                self.order.pop();
-                self.toggle(index);
+            } else if let Some(row) = self.candidate(frame) {
+                frame.trying = row;
+                frame.outcomes = self.outcomes(row, &frame.state);
+            } else {
+                let key = self.key(frame);
+                self.dead_bytes += size_of::<Dead<S>>() + key.1.len() * 8 + 64;
+                self.dead.insert(key);
+                stack.pop();
+                if !stack.is_empty() {
+                    self.undo();
+                }
             }
         }
-        self.dead.insert(here);
-        Ok(false)
+        Ok(self.missing == 0)
+    }
+
+    fn frame(&self, state: S::State, mut first_call: usize, mut first_return: usize) -> Frame<S> {
+        let InTime { by_call, by_return, .. } = &self.order_in_time;
+        while by_call.get(first_call).is_some_and(|&row| self.done[row]) {
+            first_call += 1;
+        }
+        while by_return.get(first_return).is_some_and(|&row| self.done[row]) {
+            first_return += 1;
+        }
+        Frame { state, first_call, first_return, cursor: first_call, trying: 0, outcomes: Vec::new() }
+    }
+
+    /// The next row that no missing row precedes.
+    fn candidate(&self, frame: &mut Frame<S>) -> Option<usize> {
+        let InTime { by_call, by_return, touching } = &self.order_in_time;
+        let limit = by_return.get(frame.first_return).map_or(i64::MAX, |&row| self.rows[row].ret);
+        while let Some(&row) = by_call.get(frame.cursor)
+            && self.rows[row].call <= limit
+        {
+            frame.cursor += 1;
+            if !self.done[row] && touching[row].iter().all(|&before| self.done[before]) {
+                return Some(row);
+            }
+        }
+        None
+    }
+
+    fn key(&self, frame: &Frame<S>) -> Dead<S> {
+        let InTime { by_call, by_return, .. } = &self.order_in_time;
+        let limit = by_return.get(frame.first_return).map_or(i64::MAX, |&row| self.rows[row].ret);
+        let beyond = by_call[frame.first_call..].iter().copied();
+        let beyond = beyond.take_while(|&row| self.rows[row].call <= limit).filter(|&row| self.done[row]);
+        (frame.first_call, beyond.collect(), frame.state.clone())
     }
 
     fn outcomes(&self, index: usize, state: &S::State) -> Vec<S::State> {
@@ -126,21 +205,27 @@ impl<S: Spec> Searcher<'_, S> {
         } else {
             next.extend(self.spec.step(state, call, &self.values[index].1));
         }
+        next.reverse();
         next
     }
 
-    fn is_done(&self, index: usize) -> bool {
-        self.done[index / 64] >> (index % 64) & 1 == 1
+    /// Takes the last row back, after noting how far the order went.
+    fn undo(&mut self) {
+        if self.order.len() > self.best.len() {
+            self.best.truncate(self.best_shared);
+            self.best.extend_from_slice(&self.order[self.best_shared..]);
+            self.best_shared = self.order.len();
+        }
+        if let Some(row) = self.order.pop() {
+            self.set_done(row, false);
+        }
+        self.best_shared = self.best_shared.min(self.order.len());
     }
 
-    fn toggle(&mut self, index: usize) {
-        self.done[index / 64] ^= 1 << (index % 64);
-        if !self.rows[index].is_pending() {
-            if self.is_done(index) {
-                self.missing -= 1;
-            } else {
-                self.missing += 1;
-            }
+    fn set_done(&mut self, row: usize, done: bool) {
+        self.done[row] = done;
+        if !self.rows[row].is_pending() {
+            self.missing = if done { self.missing - 1 } else { self.missing + 1 };
         }
     }
 }
@@ -181,7 +266,9 @@ impl Engine for Brute {
                 Ok(())
             }
             Search::NotLinearizable(best) => {
-                let unexplained = (0..completed).find(|index| !best.contains(index)).unwrap_or(0);
+                let mut explained = vec![false; self.rows.len()];
+                best.iter().for_each(|&row| explained[row] = true);
+                let unexplained = (0..completed).find(|&row| !explained[row]).unwrap_or(0);
                 let core = std::mem::take(&mut self.rows);
                 Err(Stop::Violated(Violation { at: id(unexplained), core, reason: String::new() }))
             }

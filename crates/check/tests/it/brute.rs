@@ -44,3 +44,34 @@ fn a_share_of_random_histories_is_wrong() {
         assert!((10..200).contains(&wrong), "{}: {wrong} of 300 wrong", kind.name());
     }
 }
+
+#[test]
+fn the_walk_without_memory_agrees() {
+    let mut rng = Rng::new(3);
+    for round in 0..6000 {
+        let kinds: Vec<_> = linpoint_history::Kind::all().collect();
+        let spec = linpoint_history::Builtin::new(kinds[round % kinds.len()]);
+        let taste = Taste { pending: 0.0, ..Taste::random(&mut rng, 8, false) };
+        let history = small::history(&spec, &taste, &mut rng);
+        let (rows, symbols) = (&history.operations, &history.symbols);
+        let memory = brute::search(&spec, rows, symbols, &Budget::unlimited()).expect("no limit");
+        let plain = brute::paths::search(&spec, rows, symbols, &Budget::unlimited()).expect("no limit");
+        assert_eq!(memory.holds(), plain.holds(), "{rows:?}");
+    }
+}
+
+#[test]
+fn a_long_history_needs_no_deep_stack() {
+    let text = |i: i64| format!("p1: increment [{},{}]", 2 * i, 2 * i + 1);
+    let spec = specs::parse("counter").expect("a known spec");
+    let lines: Vec<String> = (0..100_000).map(text).collect();
+    let mut history = notation::parse(spec.signature(), &lines.join(";")).expect("the notation");
+    let holds = |history: &linpoint_history::History| {
+        let found = brute::search(&spec, &history.operations, &history.symbols, &Budget::unlimited());
+        found.expect("no limit").holds()
+    };
+    assert!(holds(&history));
+    let last = notation::parse(spec.signature(), "p1: read -> 7 [900000,900001]").expect("the notation");
+    history.operations.extend(last.operations);
+    assert!(!holds(&history));
+}
