@@ -15,6 +15,7 @@ pub mod generic;
 pub mod paths;
 pub mod priority_queue;
 pub mod queue;
+pub mod register;
 
 /// How many configurations a run kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

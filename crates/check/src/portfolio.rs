@@ -10,7 +10,12 @@ use crate::engine::Engine;
 use crate::metastate::generic::Generic;
 use crate::metastate::priority_queue::PriorityQueueMetastates;
 use crate::metastate::queue::QueueMetastates;
+        Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Kv => vec![
+            monitor(|_| Box::new(RegisterMonitor::new())),
+            metastate(|_| Box::new(RegisterMetastates::new())),
+        ],
 use crate::monitor::QueueMonitor;
+use crate::monitor::register::RegisterMonitor;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +50,7 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
 
 /// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its own.
 fn specialised(kind: Kind) -> Vec<Candidate> {
+<<<<<<< HEAD
     let monitor = |make| Candidate { make, choice: Choice::Monitor };
     let metastate = |make| Candidate { make, choice: Choice::Metastate };
     match kind {
@@ -54,6 +60,16 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
         Kind::PriorityQueue | Kind::PriorityQueueMax => {
             vec![metastate(|_| Box::new(PriorityQueueMetastates::new()))]
         }
+=======
+    let candidate = |choice, make| Candidate { make, choice };
+    let monitor = |make| vec![candidate(Choice::Monitor, make)];
+    match kind {
+        Kind::Queue => monitor(|_| Box::new(QueueMonitor::new())),
+        Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Kv => vec![
+            candidate(Choice::Monitor, |_| Box::new(RegisterMonitor::new())),
+            candidate(Choice::Metastate, |_| Box::new(RegisterMetastates::new())),
+        ],
+>>>>>>> b20ca6b (Decide registers with repeated values by metastates)
         _ => Vec::new(),
     }
 }

@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 use super::recent::Recent;
 use super::seen::Seen;
-use crate::engine::{Context, Engine, Stop, Witness};
+use crate::engine::{Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
 
 /// Decides registers and single keys of a key–value store, as long as they are only written and read and no
@@ -47,6 +47,12 @@ pub struct RegisterMonitor {
     /// Pending writes nobody has read yet.
     pending: FxHashMap<ValueId, OpId>,
     pending_known: usize,
+    /// Open reads of values that are over. They are wrong, unless their value is written again before they return;
+    /// then this monitor is not the one to decide.
+    stale: Vec<OpId>,
+    /// A violation, and the last return of an operation it may rest on: if a value is written twice before that, it
+    /// means nothing.
+    doom: Option<(u32, Violation)>,
     recent: Recent,
 }
 
@@ -164,7 +170,7 @@ impl RegisterMonitor {
         Ok(())
     }
 
-    /// Is there still a way to explain a read of `value` called now?
+    /// May a read of `value` called now be explained, as far as known?
     fn read_called(&mut self, id: OpId, value: ValueId, now: u32, witness: &mut Witness) -> bool {
         let index = match self.alive.first() {
             Some(&front) if self.clusters[front].value == value => front,
@@ -214,6 +220,24 @@ impl RegisterMonitor {
         true
     }
 
+    /// After a violation: looks for values written twice, and nothing else.
+    fn await_doom(&mut self, cx: &Context<'_>, timeline: &Timeline, upto: u32) -> Result<(), Stop> {
+        let until = self.doom.as_ref().map_or(0, |(until, _)| *until);
+        for gap in self.next + 1..upto.min(until + 1) {
+            for id in timeline.called_in(gap) {
+                let op = timeline.op(id);
+                if access(cx, op.op())? == Access::Write {
+                    self.insert(op.arg)?;
+                }
+            }
+        }
+        self.next = self.next.max(upto - 1);
+        match &self.doom {
+            Some((_, violation)) if until < upto => Err(Stop::Violated(violation.clone())),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes down the reads of the value the register holds for sure, if nothing can come before them any more.
     fn flush(&mut self, witness: &mut Witness) {
         let &[front] = self.alive.as_slice() else { return };
@@ -238,6 +262,9 @@ impl Engine for RegisterMonitor {
         witness: &mut Witness,
     ) -> Result<(), Stop> {
         self.prepare(cx, timeline)?;
+        if self.doom.is_some() {
+            return self.await_doom(cx, timeline, upto);
+        }
         let from = self.next;
         while self.next < upto {
             let gap = self.next;
@@ -247,10 +274,16 @@ impl Engine for RegisterMonitor {
                     Access::Write => self.write_called(id, op.arg, gap + 1)?,
                     Access::Read => {
                         if !self.read_called(id, op.result, gap + 1, witness) {
-                            return Err(core::stale_read(cx, &self.recent, timeline, id, self.initial));
+                            self.stale.push(id);
                         }
                     }
                 }
+            }
+            if !self.stale.is_empty() && self.stale.contains(&OpId(gap)) {
+                let violation = core::stale_read(cx, &self.recent, timeline, OpId(gap), self.initial);
+                let open = (gap..timeline.end()).rev().find(|&id| timeline.earliest(OpId(id)) <= gap);
+                self.doom = Some((open.unwrap_or(gap), violation));
+                return self.await_doom(cx, timeline, upto);
             }
             let op = timeline.op(OpId(gap));
             let value = if access(cx, op.op())? == Access::Write { op.arg } else { op.result };
@@ -270,6 +303,9 @@ impl Engine for RegisterMonitor {
 
     fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
         self.prepare(cx, timeline)?;
+        if let Some((_, violation)) = self.doom.take() {
+            return Err(Stop::Violated(violation));
+        }
         self.close(self.alive.len(), witness);
         Ok(())
     }

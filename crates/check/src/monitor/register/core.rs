@@ -74,7 +74,7 @@ pub(super) fn stale_read(
     timeline: &Timeline,
     at: OpId,
     initial: Option<ValueId>,
-) -> Stop {
+) -> Violation {
     let read = *timeline.op(at);
     let earliest = timeline.earliest(at);
     let mut clusters: FxHashMap<ValueId, Known> = FxHashMap::default();
@@ -116,5 +116,5 @@ pub(super) fn stale_read(
             (Vec::<Operation>::new(), reason)
         }
     };
-    Stop::Violated(Violation { at, core, reason })
+    Violation { at, core, reason }
 }
