@@ -50,7 +50,6 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
 
 /// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its own.
 fn specialised(kind: Kind) -> Vec<Candidate> {
-<<<<<<< HEAD
     let monitor = |make| Candidate { make, choice: Choice::Monitor };
     let metastate = |make| Candidate { make, choice: Choice::Metastate };
     match kind {
@@ -60,16 +59,10 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
         Kind::PriorityQueue | Kind::PriorityQueueMax => {
             vec![metastate(|_| Box::new(PriorityQueueMetastates::new()))]
         }
-=======
-    let candidate = |choice, make| Candidate { make, choice };
-    let monitor = |make| vec![candidate(Choice::Monitor, make)];
-    match kind {
-        Kind::Queue => monitor(|_| Box::new(QueueMonitor::new())),
         Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Kv => vec![
-            candidate(Choice::Monitor, |_| Box::new(RegisterMonitor::new())),
-            candidate(Choice::Metastate, |_| Box::new(RegisterMetastates::new())),
+            monitor(|_| Box::new(RegisterMonitor::new())),
+            metastate(|_| Box::new(RegisterMetastates::new())),
         ],
->>>>>>> b20ca6b (Decide registers with repeated values by metastates)
         _ => Vec::new(),
     }
 }
