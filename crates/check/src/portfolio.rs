@@ -10,10 +10,7 @@ use crate::engine::Engine;
 use crate::metastate::generic::Generic;
 use crate::metastate::priority_queue::PriorityQueueMetastates;
 use crate::metastate::queue::QueueMetastates;
-        Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Kv => vec![
-            monitor(|_| Box::new(RegisterMonitor::new())),
-            metastate(|_| Box::new(RegisterMetastates::new())),
-        ],
+use crate::metastate::register::RegisterMetastates;
 use crate::monitor::QueueMonitor;
 use crate::monitor::register::RegisterMonitor;
 
