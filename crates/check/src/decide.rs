@@ -317,6 +317,13 @@ impl Part<'_> {
                 Err(DriveError::Witness(bad)) => self.bad_witness(bad, &engine, feed, names, &mut sink)?,
                 other => other.map_err(input)?,
             };
+            if candidate.distinct
+                && matches!(ended, Ended::Violated { .. })
+                && let Some(value) = feed.repeated(self.spec, names)?
+            {
+                because = format!("value {value} is inserted twice");
+                continue;
+            }
             let verdict = match ended {
                 Ended::Unsupported(why) => {
                     because = why;

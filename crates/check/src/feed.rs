@@ -10,16 +10,20 @@
 
 use linpoint_history::formats::{ProcessOrder, Reader};
 use linpoint_history::history::{is_sorted_by_return, return_order};
-use linpoint_history::{Diagnostic, History, Operation, Signature, Symbols};
+use linpoint_history::{Builtin, Diagnostic, History, Kind, OpCode, Operation, Signature, Symbols, Value};
 use thiserror::Error;
 
 use crate::engine::Limit;
+use crate::monitor::seen::Seen;
 
 /// Rows a chunk; also how far an engine goes in one step. Small enough for the caches.
 pub const CHUNK: usize = 1 << 15;
 
 /// Rows held in memory before a file is streamed instead.
 pub const HOLD: usize = 1 << 20;
+
+/// The operation that inserts or writes: the first of every specification that has a monitor for distinct values.
+const INSERTION: OpCode = OpCode(0);
 
 /// Opens the history from its beginning, as often as needed.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Reader>, Diagnostic> + 'a;
@@ -205,6 +209,30 @@ impl<'a> Feed<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// A value that is inserted or written twice, or once and also there from the start.
+    pub fn repeated(&self, spec: &Builtin, names: &mut Names<'_>) -> Result<Option<Value>, Diagnostic> {
+        let initial = match &spec.initial {
+            Value::List(items) if spec.kind != Kind::Register => items.to_vec(),
+            other => vec![other.clone()],
+        };
+        let mut seen = Seen::default();
+        let mut twice = None;
+        for id in initial.iter().filter_map(|value| names.get().find(value)) {
+            seen.insert(id);
+        }
+        let mut visit = |op: &Operation| {
+            if op.op() == INSERTION && !seen.insert(op.arg) && twice.is_none() {
+                twice = Some(op.arg);
+            }
+        };
+        self.chunks(names, |_, rows, _| {
+            rows.iter().for_each(&mut visit);
+            Ok::<_, Diagnostic>(())
+        })?;
+        self.pending.iter().for_each(|pending| visit(&pending.op));
+        Ok(twice.map(|id| names.get().value(id)))
     }
 
     /// Finds two operations of one process that were open at once, which is bad input.

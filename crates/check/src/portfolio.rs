@@ -34,22 +34,28 @@ pub struct Candidate {
     pub make: fn(&Builtin) -> Box<dyn Engine>,
     /// What kind it is.
     pub choice: Choice,
+    /// Does a violation it reports rest on no value being inserted twice, anywhere in the history? An engine that looks ahead may
+    /// report one before it meets the repetition.
+    pub distinct: bool,
 }
 
 /// The engines to try on a history of `spec`, best first.
 pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     let mut all = specialised(spec.kind);
-    all.push(Candidate { make: |spec| Box::new(Generic::new(spec.clone())), choice: Choice::Metastate });
-    all.push(Candidate { make: |_| Box::new(crate::brute::Brute::default()), choice: Choice::Brute });
+    all.push(metastate(|spec| Box::new(Generic::new(spec.clone()))));
+    all.push(Candidate {
+        make: |_| Box::new(crate::brute::Brute::default()),
+        choice: Choice::Brute,
+        distinct: false,
+    });
     all.retain(|candidate| choice == Choice::Auto || candidate.choice == choice);
     all
 }
 
 /// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its own.
 fn specialised(kind: Kind) -> Vec<Candidate> {
-    let monitor = |make| Candidate { make, choice: Choice::Monitor };
-    let metastate = |make| Candidate { make, choice: Choice::Metastate };
     match kind {
+        Kind::Register => vec![monitor(|_| Box::new(RegisterMonitor::new()))],
         Kind::Queue => {
             vec![monitor(|_| Box::new(QueueMonitor::new())), metastate(|_| Box::new(QueueMetastates::new()))]
         }
@@ -62,4 +68,12 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
         ],
         _ => Vec::new(),
     }
+}
+
+fn monitor(make: fn(&Builtin) -> Box<dyn Engine>) -> Candidate {
+    Candidate { make, choice: Choice::Monitor, distinct: true }
+}
+
+fn metastate(make: fn(&Builtin) -> Box<dyn Engine>) -> Candidate {
+    Candidate { make, choice: Choice::Metastate, distinct: false }
 }

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use linpoint_history::{Operation, Signature, Symbols};
+use linpoint_history::{Operation, Signature, Symbols, Value};
 
 use crate::label::label;
 
@@ -41,11 +41,8 @@ pub fn draw(
     style: Style,
 ) -> String {
     let labels: Vec<String> = operations.iter().map(|op| label(signature, symbols, op)).collect();
-    let lanes = lanes(operations);
-    let names: Vec<String> = lanes
-        .keys()
-        .map(|&p| format!("process {}", symbols.process_name(linpoint_history::ProcessId(p))))
-        .collect();
+    let lanes = lanes(operations, symbols);
+    let names: Vec<String> = lanes.keys().map(|name| format!("process {name}")).collect();
     let margin = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) + 2;
     let full = Columns::new(operations, &labels);
     if margin + full.end + 4 <= style.width {
@@ -63,11 +60,11 @@ pub fn draw(
     text
 }
 
-/// Operations by process, in order of call.
-fn lanes(operations: &[Operation]) -> BTreeMap<u32, Vec<usize>> {
-    let mut lanes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+/// Operations by process, processes by name, each in order of call.
+fn lanes(operations: &[Operation], symbols: &Symbols) -> BTreeMap<Value, Vec<usize>> {
+    let mut lanes: BTreeMap<Value, Vec<usize>> = BTreeMap::new();
     for (index, op) in operations.iter().enumerate() {
-        lanes.entry(op.process().0).or_default().push(index);
+        lanes.entry(symbols.process_name(op.process())).or_default().push(index);
     }
     lanes.values_mut().for_each(|lane| lane.sort_by_key(|&i| (operations[i].call, operations[i].ret)));
     lanes
@@ -126,7 +123,7 @@ impl Columns {
 #[allow(clippy::too_many_arguments)]
 fn canvas(
     columns: &Columns,
-    lanes: &BTreeMap<u32, Vec<usize>>,
+    lanes: &BTreeMap<Value, Vec<usize>>,
     names: &[String],
     margin: usize,
     operations: &[Operation],
