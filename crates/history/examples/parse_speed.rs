@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let count: u64 = arguments.next().ok_or("expected a count")?.parse()?;
             let stem = arguments.next().ok_or("expected a file")?;
             let history = queue_history(count);
-            for (format, ending) in [(Format::JsonLines, "jsonl")] {
+            for (format, ending) in [(Format::JsonLines, "jsonl"), (Format::Binary, "lin")] {
                 let mut out = BufWriter::new(std::fs::File::create(format!("{stem}.{ending}"))?);
                 formats::write(format, &history, spec.signature(), &mut out)?;
                 out.flush()?;

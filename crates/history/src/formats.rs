@@ -6,13 +6,23 @@
 //!
 //! Two families share the work. In the *row* forms (JSON lines, CSV, Parquet, binary) a record is an operation with
 //! both its stamps. In the *event* forms (JSON events, Jepsen EDN, the etcd and kv logs) a record is a call or a
-//! return, and the order of records is the only clock.
+//! return, the order of records is the only clock, and one place joins them (`formats/pairing.rs`).
 //!
 //! Bad input is a [`Diagnostic`] with a code from [`problem`], never a panic and never a guess.
 
+mod binary;
+mod csv;
 mod detect;
+mod edn;
+mod etcd_log;
+mod event_order;
+mod jepsen;
 mod json;
+mod json_events;
 mod json_lines;
+mod pairing;
+#[cfg(feature = "parquet")]
+mod parquet;
 pub mod problem;
 mod process_order;
 mod schema;
@@ -153,15 +163,27 @@ pub trait Reader: Send {
 }
 
 /// Starts reading. The specification says which operations there are and what they take and give back.
-pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<Box<dyn Reader>, Diagnostic> {
+pub fn open(
+    input: &Input,
+    spec: &Builtin,
+    options: &ReadOptions,
+) -> Result<Box<dyn Reader>, Diagnostic> {
     let mut source = source::Source::open(input, options)?;
     let name = source.name().to_owned();
-    let format =
-        detect::format(&mut source, spec, options).map_err(|problem| problem.in_file(name.clone()))?;
+    let format = detect::format(&mut source, spec, options).map_err(|problem| problem.in_file(name.clone()))?;
     let schema = schema::Schema::new(spec, options);
     let reader: Box<dyn Reader> = match format {
         Format::JsonLines => Box::new(json_lines::JsonLines::new(source, schema)),
-        other => return Err(problem::not_built_in(other).in_file(name)),
+        Format::JsonEvents => Box::new(pairing::Events::new(source, schema, json_events::JsonEvents)),
+        Format::JepsenEdn => Box::new(pairing::Events::new(source, schema, jepsen::Jepsen::edn(options))),
+        Format::KvLog => Box::new(pairing::Events::new(source, schema, jepsen::Jepsen::kv_log())),
+        Format::EtcdLog => Box::new(pairing::Events::new(source, schema, etcd_log::EtcdLog)),
+        Format::Csv => Box::new(csv::Csv::new(source, schema)?),
+        Format::Binary => Box::new(binary::Binary::new(source, schema)?),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Box::new(parquet::ParquetRows::new(source, schema)?),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(problem::not_built_in(format).in_file(name)),
     };
     Ok(reader)
 }
@@ -221,6 +243,18 @@ pub fn write(
 ) -> io::Result<()> {
     match format {
         Format::JsonLines => json_lines::write(history, signature, out),
-        other => Err(io::Error::new(io::ErrorKind::Unsupported, problem::not_built_in(other))),
+        Format::JsonEvents => json_events::write(history, signature, out),
+        Format::JepsenEdn => jepsen::write_edn(history, signature, out),
+        Format::KvLog => jepsen::write_kv_log(history, signature, out),
+        Format::EtcdLog => etcd_log::write(history, signature, out),
+        Format::Csv => csv::write(history, signature, out),
+        Format::Binary => binary::write(history, signature, out),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write(history, signature, out),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => {
+            let problem = problem::not_built_in(format);
+            Err(io::Error::new(io::ErrorKind::Unsupported, problem))
+        }
     }
 }

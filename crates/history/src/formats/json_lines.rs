@@ -16,7 +16,7 @@ use std::ops::Range;
 use super::json::Json;
 use super::schema::{Fields, Schema};
 use super::source::Source;
-use super::{Format, Reader, problem};
+use super::{Format, Reader, detect, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::{KeyId, Operation};
@@ -79,7 +79,9 @@ impl JsonLines {
             let mut spans = Vec::new();
             let row = parse(line, &self.schema, &mut spans)
                 .and_then(|fields| self.schema.row(&fields, symbols))
-                .map_err(|problem| self.source.place(problem, 0))?;
+                .map_err(|problem| {
+                    self.source.place(detect::changed(Format::JsonLines, line, &self.schema, problem), 0)
+                })?;
             if let Some(row) = row {
                 rows.push(row);
                 let whole = &self.source.bytes()[..length];

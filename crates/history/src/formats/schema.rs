@@ -78,20 +78,24 @@ impl Schema {
 
     /// An argument's number, if the operation takes it.
     pub fn argument(&self, op: OpCode, value: &Value, symbols: &mut Symbols) -> Result<ValueId, Diagnostic> {
-        let decl = self.signature.decl(op);
-        if !decl.arg.admits(value) {
-            return Err(mismatch(problem::ARGUMENT, decl.name, "argument", decl.arg, value));
-        }
-        Ok(decl.arg.normalise(symbols.intern(value)))
+        self.check(op, value, problem::ARGUMENT)?;
+        Ok(self.signature.decl(op).arg.normalise(symbols.intern(value)))
     }
 
     /// A result's number, if the operation gives it.
     pub fn result(&self, op: OpCode, value: &Value, symbols: &mut Symbols) -> Result<ValueId, Diagnostic> {
+        self.check(op, value, problem::RESULT)?;
+        Ok(self.signature.decl(op).result.normalise(symbols.intern(value)))
+    }
+
+    /// Does the operation admit the value, as its argument or its result? `code` says as which.
+    pub fn check(&self, op: OpCode, value: &Value, code: &'static str) -> Result<(), Diagnostic> {
         let decl = self.signature.decl(op);
-        if !decl.result.admits(value) {
-            return Err(mismatch(problem::RESULT, decl.name, "result", decl.result, value));
-        }
-        Ok(decl.result.normalise(symbols.intern(value)))
+        let (what, shape) = match code {
+            problem::ARGUMENT => ("argument", decl.arg),
+            _ => ("result", decl.result),
+        };
+        if shape.admits(value) { Ok(()) } else { Err(mismatch(code, decl.name, what, shape, value)) }
     }
 }
 
@@ -100,15 +104,18 @@ pub(super) fn process_id(symbols: &mut Symbols, name: &Value) -> Result<ProcessI
     if !matches!(name, Value::Int(_) | Value::Str(_)) {
         return Err(problem::field_type("process", name.kind_name(), "an integer or text"));
     }
-    let process = symbols.process(name);
-    if process.0 > Operation::MAX_PROCESS {
-        return Err(Diagnostic::new(
-            problem::TOO_MANY_PROCESSES,
-            format!("process {name} is one too many: a history has at most 2^24 processes"),
-            "process numbers that are used again once an operation returned",
-        ));
+    within_bounds(symbols.process(name), name)
+}
+
+fn within_bounds(process: ProcessId, name: &Value) -> Result<ProcessId, Diagnostic> {
+    if process.0 <= Operation::MAX_PROCESS {
+        return Ok(process);
     }
-    Ok(process)
+    Err(Diagnostic::new(
+        problem::TOO_MANY_PROCESSES,
+        format!("process {name} is one too many: a history has at most 2^24 processes"),
+        "process numbers that are used again once an operation returned",
+    ))
 }
 
 fn mismatch(code: &'static str, op: &str, what: &str, shape: Shape, value: &Value) -> Diagnostic {
@@ -121,4 +128,17 @@ fn mismatch(code: &'static str, op: &str, what: &str, shape: Shape, value: &Valu
         format!("the {what} of `{op}` is {shown}, {}; expected {}", value.kind_name(), shape.expected()),
         format!("`{op}` with {} as its {what}; or another --spec", shape.expected()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_processes_is_bounded() {
+        let name = Value::Int(7);
+        assert!(within_bounds(ProcessId(Operation::MAX_PROCESS), &name).is_ok());
+        let problem = within_bounds(ProcessId(Operation::MAX_PROCESS + 1), &name).unwrap_err();
+        assert_eq!(problem.code, problem::TOO_MANY_PROCESSES);
+    }
 }

@@ -1,3 +1,10 @@
 //! The integration tests of the crate, in one binary.
 
-mod formats;
+mod diagnostics;
+mod events;
+mod json_lines;
+mod mutations;
+mod packed;
+mod recorded;
+mod round_trips;
+mod samples;

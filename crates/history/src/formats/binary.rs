@@ -1,0 +1,241 @@
+//! Linpoint's own binary form: small, and read in a few nanoseconds an operation.
+//!
+//! A file is a magic number with a version and then blocks, each with its kind, its length and a checksum: the names of the
+//! operations, symbols (values, processes, keys) before the rows that use them, rows by the thousand, and an end that says
+//! how many there were. Rows are kept by column; a column holds, for each row, the difference to the column's least
+//! number in as few bytes (0, 1, 2, 4 or 8) as the largest needs. `docs/formats.md` has every byte.
+//!
+//! A file cut short misses its end block, and damage does not pass the checksums: both are diagnostics.
+
+mod block;
+mod column;
+mod tables;
+mod write;
+
+use super::schema::{Schema, process_id};
+use super::source::Source;
+use super::{Format, Reader, problem};
+use crate::diagnostic::Diagnostic;
+use crate::operation::{KeyId, OpCode, Operation, ProcessId};
+use crate::signature::Shape;
+use crate::symbols::{Symbols, ValueId};
+use crate::value::Value;
+
+use block::Kind;
+use column::Columns;
+
+pub(super) use block::is_binary;
+pub(super) use write::write;
+
+/// Rows in a block: few enough that its columns stay in the first-level cache.
+const ROWS: usize = 1024;
+/// Numbers of values are stored with this added, so that true, false and null become 0, 1 and 2.
+const BIAS: u32 = 3;
+
+/// Reads the binary form.
+pub(super) struct Binary {
+    source: Source,
+    schema: Schema,
+    /// The operations by their number in the file.
+    operations: Vec<Known>,
+    /// What the numbers of the file stand for.
+    values: Vec<(ValueId, Value)>,
+    processes: Vec<ProcessId>,
+    keys: Vec<KeyId>,
+    columns: Columns,
+    count: u64,
+    done: bool,
+}
+
+/// An operation of the file.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    op: OpCode,
+    arg: Expected,
+    result: Expected,
+}
+
+/// What an argument or a result may be.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    shape: Shape,
+    /// Which of the stored numbers 0, 1, 2 and 3-or-more (a small integer) need no closer look, one bit each.
+    plain: u8,
+}
+
+impl Expected {
+    fn new(shape: Shape) -> Expected {
+        let samples = [Value::Bool(true), Value::Bool(false), Value::Null, Value::Int(0)];
+        let admitted = samples.iter().enumerate().filter(|(_, value)| shape.admits(value));
+        Expected { shape, plain: admitted.map(|(bit, _)| 1 << bit).sum() }
+    }
+}
+
+impl Binary {
+    pub fn new(mut source: Source, schema: Schema) -> Result<Binary, Diagnostic> {
+        source.want(block::MAGIC.len())?;
+        if !source.bytes().is_empty() {
+            block::read_magic(&mut source).map_err(|problem| problem.in_file(source.name().to_owned()))?;
+        }
+        let done = source.bytes().is_empty() && source.is_finished() && source.bytes_read() == 0;
+        Ok(Binary {
+            source,
+            schema,
+            operations: Vec::new(),
+            values: Vec::new(),
+            processes: Vec::new(),
+            keys: Vec::new(),
+            columns: Columns::default(),
+            count: 0,
+            done,
+        })
+    }
+
+    /// Reads one block; `false` after the last.
+    fn block(&mut self, symbols: &mut Symbols, rows: &mut Vec<Operation>) -> Result<bool, Diagnostic> {
+        if self.done {
+            return Ok(false);
+        }
+        let (kind, length) = block::next(&mut self.source, self.count)?;
+        let payload = &self.source.bytes()[block::HEADER..length];
+        match kind {
+            Kind::Operations => {
+                self.operations.clear();
+                for name in tables::read_names(payload)? {
+                    let op = self.schema.operation(name)?;
+                    let decl = self.schema.signature.decl(op);
+                    let (arg, result) = (Expected::new(decl.arg), Expected::new(decl.result));
+                    self.operations.push(Known { op, arg, result });
+                }
+            }
+            Kind::Symbols => {
+                let found = tables::read_symbols(payload)?;
+                self.values.extend(found.values.into_iter().map(|value| (symbols.intern(&value), value)));
+                for name in &found.processes {
+                    self.processes.push(process_id(symbols, name)?);
+                }
+                self.keys.extend(found.keys.iter().map(|name| symbols.key(name)));
+            }
+            Kind::Rows => {
+                self.columns.read(payload)?;
+                self.assemble(rows)?;
+                self.count += self.columns.len() as u64;
+            }
+            Kind::End => {
+                if payload != self.count.to_le_bytes() {
+                    return Err(block::damaged("its end does not say as many operations as it has"));
+                }
+                self.done = true;
+            }
+        }
+        self.source.consume(length);
+        if self.done {
+            self.source.want(1)?;
+            if !self.source.bytes().is_empty() {
+                return Err(block::damaged("something follows after its end"));
+            }
+        }
+        Ok(!self.done)
+    }
+
+    /// Makes rows of the columns.
+    fn assemble(&self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
+        let columns = &self.columns;
+        let count = columns.len();
+        let (processes, keys) = (&columns.processes[..count], &columns.keys[..count]);
+        let (args, results) = (&columns.args[..count], &columns.results[..count]);
+        let (returns, durations) = (&columns.returns[..count], &columns.durations[..count]);
+        let mut ret = columns.start;
+        rows.reserve(count);
+        for (i, &op) in columns.ops.iter().enumerate() {
+            let known = self.operations.get(op as usize).ok_or_else(unexplained)?;
+            let process = *self.processes.get(processes[i] as usize).ok_or_else(unexplained)?;
+            let mut row = Operation::new(process, known.op);
+            ret = ret.wrapping_add(returns[i] as i64);
+            row.ret = ret;
+            row.call = ret.wrapping_sub(durations[i] as i64);
+            if row.call > row.ret {
+                return Err(problem::return_before_call(&row));
+            }
+            if keys[i] != 0 {
+                row.key = *self.keys.get(keys[i] as usize - 1).ok_or_else(unexplained)?;
+            }
+            row.arg = match plain(args[i], known.arg) {
+                Some(id) => id,
+                None => self.looked_up(args[i], known, problem::ARGUMENT)?,
+            };
+            if !row.is_pending() {
+                row.result = match plain(results[i], known.result) {
+                    Some(id) => id,
+                    None => self.looked_up(results[i], known, problem::RESULT)?,
+                };
+            }
+            rows.push(row);
+        }
+        Ok(())
+    }
+
+    /// The value behind any stored number, if the operation admits it there.
+    fn looked_up(&self, stored: u32, known: &Known, what: &'static str) -> Result<ValueId, Diagnostic> {
+        let small;
+        let (id, value) = match stored.wrapping_sub(BIAS) {
+            inline if inline < ValueId::INLINE || stored < BIAS => {
+                small = Symbols::new().value(ValueId(inline));
+                (ValueId(inline), &small)
+            }
+            id => {
+                let (id, value) = self.values.get((id - ValueId::INLINE) as usize).ok_or_else(unexplained)?;
+                (*id, value)
+            }
+        };
+        let shape = if what == problem::ARGUMENT { known.arg.shape } else { known.result.shape };
+        self.schema.check(known.op, value, what)?;
+        Ok(shape.normalise(id))
+    }
+}
+
+/// A value that needs no table and is admitted as it is.
+#[inline(always)]
+fn plain(stored: u32, expected: Expected) -> Option<ValueId> {
+    let is_plain = expected.plain & 1 << stored.min(3) != 0 && stored < ValueId::INLINE + BIAS;
+    is_plain.then(|| expected.shape.normalise(ValueId(stored.wrapping_sub(BIAS))))
+}
+
+#[cold]
+fn unexplained() -> Diagnostic {
+    block::damaged("a row uses a number that was not explained before")
+}
+
+impl Reader for Binary {
+    fn read(
+        &mut self,
+        symbols: &mut Symbols,
+        rows: &mut Vec<Operation>,
+        max: usize,
+    ) -> Result<bool, Diagnostic> {
+        let full = rows.len() + max.saturating_sub(ROWS - 1).max(1);
+        while rows.len() < full {
+            let more = self.block(symbols, rows).map_err(|mut problem| {
+                let count = self.count;
+                problem.message = format!("{} (after {count} operations)", problem.message);
+                problem.at(0, 0).in_file(self.source.name().to_owned())
+            })?;
+            if !more {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn format(&self) -> Format {
+        Format::Binary
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        self.source.bytes_total()
+    }
+}

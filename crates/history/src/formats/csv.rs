@@ -1,0 +1,317 @@
+//! Comma-separated values, after RFC 4180: a header, one operation a record, quotes where needed.
+//!
+//! `arg` and `ret` are JSON where they look like it (`5`, `true`, `null`, `"5"`, `[1,2]`), text otherwise, and null where
+//! empty. The columns come in any order; those with other names are passed over.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use super::json::Json;
+use super::schema::{Fields, Schema};
+use super::source::Source;
+use super::{Format, Reader, detect, problem};
+use crate::diagnostic::Diagnostic;
+use crate::history::History;
+use crate::operation::{KeyId, Operation};
+use crate::signature::Signature;
+use crate::symbols::Symbols;
+use crate::value::Value;
+
+/// Reads CSV.
+pub(super) struct Csv {
+    source: Source,
+    schema: Schema,
+    columns: Vec<Column>,
+    record: Record,
+    line: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Process,
+    Op,
+    Arg,
+    Result,
+    Call,
+    Return,
+    Key,
+    Failed,
+    Other,
+}
+
+impl Column {
+    /// The column called `name`.
+    pub fn find(name: &str, schema: &Schema) -> Column {
+        match name {
+            "process" => Column::Process,
+            "op" => Column::Op,
+            "arg" => Column::Arg,
+            "ret" => Column::Result,
+            "call" => Column::Call,
+            "return" => Column::Return,
+            "failed" => Column::Failed,
+            name if name == schema.key_field => Column::Key,
+            _ => Column::Other,
+        }
+    }
+}
+
+/// Checks that columns are there, and once.
+pub(super) fn check_columns(columns: &[Column]) -> Result<(), Diagnostic> {
+    let needed = [(Column::Process, "process"), (Column::Op, "op"), (Column::Call, "call")];
+    for (column, name) in needed {
+        if !columns.contains(&column) {
+            return Err(problem::missing(name, "the columns process,op,arg,ret,call,return[,key]"));
+        }
+    }
+    let twice = |column: &Column| columns.iter().filter(|c| *c == column).count() > 1;
+    match columns.iter().find(|column| **column != Column::Other && twice(column)) {
+        None => Ok(()),
+        Some(column) => Err(Diagnostic::new(
+            problem::FIELD_TWICE,
+            format!("there are two columns for `{column:?}`").to_lowercase(),
+            "each column once",
+        )),
+    }
+}
+
+impl Csv {
+    pub fn new(mut source: Source, schema: Schema) -> Result<Csv, Diagnostic> {
+        let mut record = Record::default();
+        let mut columns = Vec::new();
+        while let Some((used, lines)) = record.next(&mut source)? {
+            if !record.is_blank() {
+                let names = record.fields().map(|name| Column::find(name.trim(), &schema));
+                columns = names.collect();
+                check_columns(&columns).map_err(|problem| source.place(problem, 0))?;
+            }
+            source.consume(used);
+            source.lines += lines;
+            if !columns.is_empty() {
+                break;
+            }
+        }
+        Ok(Csv { source, schema, columns, record, line: 0 })
+    }
+
+    fn row(&self, symbols: &mut Symbols) -> Result<Option<Operation>, Diagnostic> {
+        let count = self.record.ranges.len();
+        if count != self.columns.len() {
+            let message = format!("the record has {count} fields; expected {}", self.columns.len());
+            let help = "as many fields as the header has columns; quotes around text with commas in it";
+            return Err(Diagnostic::new(problem::SYNTAX, message, help));
+        }
+        let mut fields = Fields::default();
+        for (column, text) in self.columns.iter().zip(self.record.fields()) {
+            set(&mut fields, *column, text.trim(), &self.schema)?;
+        }
+        self.schema.row(&fields, symbols)
+    }
+}
+
+/// Puts the text of one field where it belongs.
+pub(super) fn set(
+    fields: &mut Fields,
+    column: Column,
+    text: &str,
+    schema: &Schema,
+) -> Result<(), Diagnostic> {
+    let stamp = |name: &str| match value(text)? {
+        Value::Null => Ok(None),
+        Value::Int(i64::MAX) => Err(problem::stamp_too_large()),
+        Value::Int(n) => Ok(Some(n)),
+        other => Err(problem::field_type(name, other.kind_name(), "an integer or nothing")),
+    };
+    match column {
+        Column::Process => fields.process = Some(value(text)?),
+        Column::Op => fields.op = Some(schema.operation(text)?),
+        Column::Arg => fields.arg = value(text)?,
+        Column::Result => fields.result = value(text)?,
+        Column::Call => fields.call = stamp("call")?,
+        Column::Return => fields.ret = stamp("return")?,
+        Column::Key => fields.key = value(text)?,
+        Column::Failed => match value(text)? {
+            Value::Bool(failed) => fields.failed = failed,
+            Value::Null => {}
+            other => return Err(problem::field_type("failed", other.kind_name(), "true or false")),
+        },
+        Column::Other => {}
+    }
+    Ok(())
+}
+
+/// A field as a value: JSON where it looks like it, text otherwise.
+pub(super) fn value(text: &str) -> Result<Value, Diagnostic> {
+    let Some(first) = text.bytes().next() else { return Ok(Value::Null) };
+    let mut json = Json::new(text.as_bytes());
+    let parsed = json.value().and_then(|value| json.end().map(|()| value));
+    match parsed {
+        Err(problem)
+            if matches!(first, b'"' | b'[' | b'{')
+                || matches!(problem.code, problem::NOT_A_VALUE | problem::TOO_LARGE) =>
+        {
+            Err(Diagnostic { column: 0, ..problem })
+        }
+        Err(_) => Ok(Value::text(text)),
+        Ok(value) => Ok(value),
+    }
+}
+
+/// A value as a field, so that [`value`] gives it back; no quotes around it yet.
+pub(super) fn field(shown: &Value) -> String {
+    match shown {
+        Value::Null => String::new(),
+        Value::Str(text) if text.trim() == &**text && value(text).is_ok_and(|read| read == *shown) => {
+            text.to_string()
+        }
+        other => other.to_string(),
+    }
+}
+
+impl Reader for Csv {
+    fn read(
+        &mut self,
+        symbols: &mut Symbols,
+        rows: &mut Vec<Operation>,
+        max: usize,
+    ) -> Result<bool, Diagnostic> {
+        let full = rows.len() + max.max(1);
+        while rows.len() < full {
+            let Some((used, lines)) = self.record.next(&mut self.source)? else { return Ok(false) };
+            if !self.record.is_blank() {
+                let row = self.row(symbols).map_err(|problem| {
+                    let text = &self.source.bytes()[..used];
+                    self.source.place(detect::changed(Format::Csv, text, &self.schema, problem), 0)
+                });
+                rows.extend(row?);
+                self.line = self.source.lines + 1;
+            }
+            self.source.consume(used);
+            self.source.lines += lines;
+        }
+        Ok(true)
+    }
+
+    fn format(&self) -> Format {
+        Format::Csv
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        self.source.bytes_total()
+    }
+
+    fn line(&self) -> u64 {
+        self.line
+    }
+}
+
+/// The fields of one record, without their quotes.
+#[derive(Debug, Default)]
+struct Record {
+    text: String,
+    ranges: Vec<Range<usize>>,
+}
+
+impl Record {
+    fn fields(&self) -> impl Iterator<Item = &str> {
+        self.ranges.iter().map(|range| &self.text[range.clone()])
+    }
+
+    /// An empty line.
+    fn is_blank(&self) -> bool {
+        self.ranges.len() == 1 && self.text.trim().is_empty()
+    }
+
+    /// Reads the next record without consuming it: its bytes and its lines. `None` at the end.
+    fn next(&mut self, source: &mut Source) -> Result<Option<(usize, u64)>, Diagnostic> {
+        if source.bytes().is_empty() && !source.more()? {
+            return Ok(None);
+        }
+        loop {
+            match self.split(source.bytes(), source.is_finished()) {
+                Ok(Some(found)) => return Ok(Some(found)),
+                Ok(None) => {
+                    source.more()?;
+                }
+                Err(problem) => return Err(source.place(problem, 0)),
+            }
+        }
+    }
+
+    /// Splits what `bytes` begins with; `None` if the record does not end here.
+    fn split(&mut self, bytes: &[u8], is_all: bool) -> Result<Option<(usize, u64)>, Diagnostic> {
+        self.ranges.clear();
+        let mut text = std::mem::take(&mut self.text).into_bytes();
+        text.clear();
+        let (mut at, mut lines, mut quoted, mut start) = (0, 0, false, 0);
+        loop {
+            let byte = bytes.get(at).copied();
+            at += 1;
+            match byte {
+                None if !is_all => return Ok(None),
+                None if quoted => return Err(problem::truncated("the closing quote")),
+                Some(b'"') if quoted => match bytes.get(at) {
+                    Some(b'"') => {
+                        text.push(b'"');
+                        at += 1;
+                    }
+                    None if !is_all => return Ok(None),
+                    _ => quoted = false,
+                },
+                Some(b'"') if text[start..].trim_ascii().is_empty() => {
+                    text.truncate(start);
+                    quoted = true;
+                }
+                Some(b',') if !quoted => {
+                    self.ranges.push(start..text.len());
+                    start = text.len();
+                }
+                None | Some(b'\n') if !quoted => {
+                    self.ranges.push(start..text.len());
+                    self.text = String::from_utf8(text)
+                        .map_err(|_| Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8"))?;
+                    // Fields are cut at commas, which are whole characters.
+                    return Ok(Some((at.min(bytes.len()), lines + 1)));
+                }
+                Some(byte) => {
+                    lines += u64::from(byte == b'\n');
+                    text.push(byte);
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Writes a history as CSV.
+pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Write) -> io::Result<()> {
+    let symbols = &history.symbols;
+    let has_keys = history.operations.iter().any(|row| row.key != KeyId::NONE);
+    out.write_all(b"process,op,arg,ret,call,return")?;
+    out.write_all(if has_keys { b",key\n" } else { b"\n" })?;
+    for row in &history.operations {
+        let ret = if row.is_pending() { String::new() } else { row.ret.to_string() };
+        write!(
+            out,
+            "{},{},{},{},{},{ret}",
+            quoted(field(&symbols.process_name(row.process()))),
+            signature.decl(row.op()).name,
+            quoted(field(&symbols.value(row.arg))),
+            quoted(field(&symbols.value(row.result))),
+            row.call,
+        )?;
+        if has_keys {
+            write!(out, ",{}", quoted(field(&symbols.key_name(row.key))))?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+fn quoted(field: String) -> String {
+    if field.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+}

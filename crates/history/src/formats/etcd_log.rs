@@ -1,0 +1,130 @@
+//! Jepsen's log lines, as in the etcd histories that come with porcupine: `INFO  jepsen.util - 0`, `:invoke`, `:cas` and
+//! `[1 2]` with tabs between them, which are process, type, operation and value.
+//!
+//! Here `:fail` of a compare-and-set means that the comparison failed: it took effect and answered `false`. `:info` is a
+//! timeout. Log lines about other things are passed over.
+
+use std::io::{self, Write};
+
+use super::detect;
+use super::edn::{Parser, show};
+use super::event_order::{self, Side};
+use super::pairing::{Event, EventForm, Moment};
+use super::schema::Schema;
+use super::source::Source;
+use super::{Format, problem};
+use crate::diagnostic::Diagnostic;
+use crate::history::History;
+use crate::operation::{KeyId, OpCode};
+use crate::signature::{Shape, Signature};
+use crate::symbols::ValueId;
+use crate::value::Value;
+
+const PREFIX: &str = "INFO  jepsen.util - ";
+
+/// The form.
+pub(super) struct EtcdLog;
+
+impl EventForm for EtcdLog {
+    fn format(&self) -> Format {
+        Format::EtcdLog
+    }
+
+    fn next(&mut self, source: &mut Source, schema: &Schema) -> Result<Option<Event>, Diagnostic> {
+        while let Some((text, length)) = source.line()? {
+            let line = &source.bytes()[text];
+            let event = parse(line, schema).map_err(|problem| {
+                source.place(detect::changed(Format::EtcdLog, line, schema, problem), 0)
+            })?;
+            source.consume(length);
+            source.lines += 1;
+            if let Some(mut event) = event {
+                event.line = source.lines;
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
+    fn fail_is_false(&self) -> bool {
+        true
+    }
+}
+
+fn parse(line: &[u8], schema: &Schema) -> Result<Option<Event>, Diagnostic> {
+    let line = std::str::from_utf8(line).map_err(|error| {
+        let column = error.valid_up_to() as u32 + 1;
+        Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8").at(0, column)
+    })?;
+    if line.trim().is_empty() {
+        return Ok(None);
+    }
+    let message = match line.split_once(" - ") {
+        Some((_, message)) => message,
+        None => line,
+    };
+    let mut fields = message.split('\t');
+    let process = fields.next().unwrap_or_default().trim();
+    let is_client = process.starts_with(|c: char| c.is_ascii_digit());
+    let (Some(moment), Some(op), Some(value)) = (fields.next(), fields.next(), fields.next()) else {
+        if !is_client && line.len() > message.len() {
+            return Ok(None);
+        }
+        return Err(problem::truncated("process, type, operation and value with tabs between them"));
+    };
+    let keyword = |text: &'_ str| text.trim().strip_prefix(':').unwrap_or(text.trim()).to_owned();
+    let moment = Moment::find(&keyword(moment))?;
+    if !is_client {
+        return Ok(Some(Event {
+            process: None,
+            moment,
+            op: OpCode(0),
+            value: Value::Null,
+            key: Value::Null,
+            line: 0,
+        }));
+    }
+    let process = match process.parse() {
+        Ok(n) => Value::Int(n),
+        Err(_) if process.bytes().all(|b| b.is_ascii_digit()) => return Err(problem::too_large(process)),
+        Err(_) => return Err(problem::field_type("process", &format!("`{process}`"), "a number")),
+    };
+    let op = schema.operation(&keyword(op))?;
+    let value = match moment {
+        Moment::Invoke | Moment::Ok => {
+            let mut parser = Parser::new(value.as_bytes());
+            let data = parser.data()?;
+            if parser.peek().is_some() {
+                let message = "something follows after the value";
+                return Err(Diagnostic::new(problem::SYNTAX, message, "one value, such as nil, 3 or [1 2]"));
+            }
+            data.value()?
+        }
+        Moment::Fail | Moment::Info => Value::Null,
+    };
+    Ok(Some(Event { process: Some(process), moment, op, value, key: Value::Null, line: 0 }))
+}
+
+/// Writes a history as log lines.
+pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Write) -> io::Result<()> {
+    if history.operations.iter().any(|row| row.key != KeyId::NONE) {
+        let message = "the etcd log has no room for keys";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let symbols = &history.symbols;
+    let numbers = event_order::process_numbers(history);
+    for event in event_order::events(history)? {
+        let row = &history.operations[event.row];
+        let decl = signature.decl(row.op());
+        let answers = decl.result == Shape::Bool;
+        let (moment, value) = match event.side {
+            Side::Call => ("invoke", row.arg),
+            Side::Return if answers && row.result == ValueId::FALSE => ("fail", row.arg),
+            Side::Return if answers || decl.result == Shape::Unit => ("ok", row.arg),
+            Side::Return => ("ok", row.result),
+        };
+        let process = numbers[row.process().0 as usize];
+        writeln!(out, "{PREFIX}{process}\t:{moment}\t:{}\t{}", decl.name, show(&symbols.value(value)))?;
+    }
+    Ok(())
+}

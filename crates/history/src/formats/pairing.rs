@@ -1,0 +1,276 @@
+//! Calls and returns joined to operations: what all event forms share.
+//!
+//! The number of an event in the file is its stamp. `ok` ends an operation; `fail` says that it did not happen, and it is
+//! dropped; `info` says that nobody knows, and it stays pending for ever. A process whose operation is pending
+//! cannot go on: if the file goes on under its number, that is a new process that took the number over.
+
+use rustc_hash::FxHashMap;
+
+use super::process_order::show;
+use super::schema::{Schema, process_id};
+use super::source::Source;
+use super::{Format, Reader, problem};
+use crate::diagnostic::Diagnostic;
+use crate::operation::{OpCode, Operation, ProcessId};
+use crate::signature::Shape;
+use crate::symbols::{Symbols, ValueId};
+use crate::value::Value;
+
+/// What an event says about an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// It is called.
+    Invoke,
+    /// It answered.
+    Ok,
+    /// It did not happen.
+    Fail,
+    /// It may or may not have happened.
+    Info,
+}
+
+impl Moment {
+    /// The moment a log calls `name`.
+    pub fn find(name: &str) -> Result<Moment, Diagnostic> {
+        match name {
+            "invoke" => Ok(Moment::Invoke),
+            "ok" => Ok(Moment::Ok),
+            "fail" => Ok(Moment::Fail),
+            "info" => Ok(Moment::Info),
+            other => {
+                let shown: String = other.chars().take(40).collect();
+                Err(problem::field_type("type", &format!("`{shown}`"), "invoke, ok, fail or info"))
+            }
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Moment::Invoke => "invoke",
+            Moment::Ok => "ok",
+            Moment::Fail => "fail",
+            Moment::Info => "info",
+        }
+    }
+}
+
+/// A call or a return.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    /// Who; `None` for those that are no clients, such as the nemesis.
+    pub process: Option<Value>,
+    pub moment: Moment,
+    pub op: OpCode,
+    pub value: Value,
+    /// The object; null where the event does not say.
+    pub key: Value,
+    /// The line the event begins in.
+    pub line: u64,
+}
+
+/// A way to write events down.
+pub(super) trait EventForm: Send {
+    fn format(&self) -> Format;
+
+    /// The next event; `None` at the end. Diagnostics are complete.
+    fn next(&mut self, source: &mut Source, schema: &Schema) -> Result<Option<Event>, Diagnostic>;
+
+    /// Does `fail` of a conditional operation mean that it answered `false`?
+    fn fail_is_false(&self) -> bool {
+        false
+    }
+
+    /// As [`Reader::implied_initial`].
+    fn implied_initial(&self) -> Option<Value> {
+        None
+    }
+}
+
+/// Reads any event form.
+pub(super) struct Events<F> {
+    source: Source,
+    schema: Schema,
+    form: F,
+    lanes: FxHashMap<Value, Lane>,
+    /// Operations that will never return, given out at the end.
+    pending: Vec<Operation>,
+    clock: i64,
+    line: u64,
+}
+
+/// What is known of a process.
+struct Lane {
+    process: ProcessId,
+    /// How many processes have had this number.
+    incarnation: u32,
+    open: Option<Open>,
+    gone: bool,
+}
+
+struct Open {
+    row: Operation,
+    line: u64,
+}
+
+impl<F: EventForm> Events<F> {
+    pub fn new(source: Source, schema: Schema, form: F) -> Events<F> {
+        Events { source, schema, form, lanes: FxHashMap::default(), pending: Vec::new(), clock: 0, line: 0 }
+    }
+
+    fn call(&mut self, name: &Value, event: &Event, symbols: &mut Symbols) -> Result<(), Diagnostic> {
+        let lane = match self.lanes.get_mut(name) {
+            Some(lane) => lane,
+            None => {
+                let process = process_id(symbols, name)?;
+                let lane = Lane { process, incarnation: 1, open: None, gone: false };
+                self.lanes.entry(name.clone()).or_insert(lane)
+            }
+        };
+        if lane.gone {
+            lane.incarnation += 1;
+            lane.gone = false;
+            let text = match name {
+                Value::Str(text) => format!("{text}#{}", lane.incarnation),
+                other => format!("{other}#{}", lane.incarnation),
+            };
+            lane.process = process_id(symbols, &Value::text(&text))?;
+        }
+        let decl = self.schema.signature.decl(event.op);
+        let mut row = Operation::new(lane.process, event.op);
+        row.call = self.clock;
+        row.ret = Operation::NEVER;
+        // Reads are often logged with what they will answer, or with a key: they take no argument.
+        if decl.arg != Shape::Unit {
+            row.arg = self.schema.argument(event.op, &event.value, symbols)?;
+        }
+        row.key = symbols.key(&event.key);
+        if let Some(open) = &lane.open {
+            return Err(Diagnostic::new(
+                problem::TWO_OPEN,
+                format!(
+                    "process {name} has two operations open at once: {} of line {} and {}",
+                    show(&open.row, symbols, &self.schema.signature),
+                    open.line,
+                    show(&row, symbols, &self.schema.signature),
+                ),
+                "an `ok`, `fail` or `info` event for the first before the next `invoke` of the same process",
+            ));
+        }
+        lane.open = Some(Open { row, line: event.line });
+        Ok(())
+    }
+
+    /// Ends what the process has open; the row, if it is one now.
+    fn end(
+        &mut self,
+        name: &Value,
+        event: &Event,
+        symbols: &mut Symbols,
+    ) -> Result<Option<Operation>, Diagnostic> {
+        let lane = self.lanes.get_mut(name);
+        let Some((lane, mut row)) = lane.and_then(|lane| lane.open.take().map(|open| (lane, open.row)))
+        else {
+            let message = format!("process {name} has nothing open that `{}` could end", event.moment.name());
+            return Err(Diagnostic::new(
+                problem::RETURN_WITHOUT_CALL,
+                message,
+                "an `invoke` event of the same process before it",
+            ));
+        };
+        let decl = self.schema.signature.decl(row.op());
+        if row.op() != event.op {
+            let other = self.schema.signature.decl(event.op).name;
+            return Err(Diagnostic::new(
+                problem::RETURN_WITHOUT_CALL,
+                format!("process {name} called `{}` and returns from `{other}`", decl.name),
+                format!("the end of `{}`", decl.name),
+            ));
+        }
+        match event.moment {
+            Moment::Ok => row.result = self.answer(&row, &event.value, symbols)?,
+            Moment::Fail if self.form.fail_is_false() && decl.result == Shape::Bool => {
+                row.result = ValueId::FALSE;
+            }
+            Moment::Fail => return Ok(None),
+            Moment::Info | Moment::Invoke => {
+                lane.gone = true;
+                self.pending.push(row);
+                return Ok(None);
+            }
+        }
+        row.ret = self.clock;
+        Ok(Some(row))
+    }
+
+    /// The result that the value of an `ok` event stands for. Logs repeat the argument of operations that answer
+    /// nothing, or nothing but "done".
+    fn answer(&self, row: &Operation, value: &Value, symbols: &mut Symbols) -> Result<ValueId, Diagnostic> {
+        let decl = self.schema.signature.decl(row.op());
+        let echo = *value == symbols.value(row.arg) && !matches!(decl.name, "contains" | "is_empty");
+        match decl.result {
+            Shape::Unit if echo || *value != Value::Bool(false) => Ok(ValueId::NULL),
+            Shape::Done if value.as_bool().is_none() => Ok(ValueId::NULL),
+            Shape::Bool if value.as_bool().is_none() && echo => Ok(ValueId::TRUE),
+            _ => self.schema.result(row.op(), value, symbols),
+        }
+    }
+
+    /// What is still open at the end never returned.
+    fn leave_open(&mut self) {
+        let open = self.lanes.values_mut().filter_map(|lane| lane.open.take());
+        self.pending.extend(open.map(|open| open.row));
+        self.pending.sort_by_key(|row| row.call);
+    }
+}
+
+impl<F: EventForm> Reader for Events<F> {
+    fn read(
+        &mut self,
+        symbols: &mut Symbols,
+        rows: &mut Vec<Operation>,
+        max: usize,
+    ) -> Result<bool, Diagnostic> {
+        let full = rows.len() + max.max(1);
+        while rows.len() < full {
+            let Some(event) = self.form.next(&mut self.source, &self.schema)? else {
+                self.leave_open();
+                rows.append(&mut self.pending);
+                return Ok(false);
+            };
+            if let Some(name) = &event.process {
+                self.line = event.line;
+                let row = match event.moment {
+                    Moment::Invoke => self.call(name, &event, symbols).map(|()| None),
+                    _ => self.end(name, &event, symbols),
+                };
+                let place = |problem: Diagnostic| {
+                    let column = problem.column;
+                    problem.at(event.line, column).in_file(self.source.name().to_owned())
+                };
+                rows.extend(row.map_err(place)?);
+            }
+            self.clock += 1;
+        }
+        Ok(true)
+    }
+
+    fn format(&self) -> Format {
+        self.form.format()
+    }
+
+    fn implied_initial(&self) -> Option<Value> {
+        self.form.implied_initial()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        self.source.bytes_total()
+    }
+
+    fn line(&self) -> u64 {
+        self.line
+    }
+}

@@ -1,0 +1,129 @@
+//! The event forms: calls and returns joined, each log with its own habits.
+
+use linpoint_history::Value;
+use linpoint_history::formats::{self, Format, Input, ReadOptions};
+
+use crate::samples::{show, spec};
+
+#[track_caller]
+fn check(spec_name: &str, format: Format, text: &str, expected: &[&str]) {
+    check_with(spec_name, format, ReadOptions::default(), text, expected);
+}
+
+#[track_caller]
+fn check_with(spec_name: &str, format: Format, options: ReadOptions, text: &str, expected: &[&str]) {
+    let spec = spec(spec_name);
+    let input = Input::Bytes(text.into());
+    assert_eq!(formats::open(&input, &spec, &options).unwrap().format(), format);
+    let history = formats::read_all(&input, &spec, &options).unwrap_or_else(|problem| panic!("{problem}"));
+    let shown = show(&history, &spec);
+    assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn json_events_are_joined() {
+    check(
+        "queue",
+        Format::JsonEvents,
+        "{\"process\":3,\"type\":\"invoke\",\"op\":\"enqueue\",\"value\":5}\n\
+         {\"process\":4,\"type\":\"invoke\",\"f\":\"dequeue\",\"value\":null}\n\
+         {\"process\":\"nemesis\",\"type\":\"info\",\"f\":\"kill\",\"value\":null}\n\
+         {\"process\":3,\"type\":\"ok\",\"op\":\"enqueue\",\"value\":5}\n\
+         {\"process\":4,\"type\":\"ok\",\"f\":\"dequeue\",\"value\":5,\"time\":1.5}\n\
+         {\"process\":4,\"type\":\"invoke\",\"f\":\"dequeue\"}\n\
+         {\"process\":3,\"type\":\"invoke\",\"op\":\"enqueue\",\"value\":6}\n\
+         {\"process\":3,\"type\":\"fail\",\"op\":\"enqueue\",\"value\":6}\n",
+        &[
+            "3 null: enqueue(5) -> null [0,3]",
+            "4 null: dequeue(null) -> 5 [1,4]",
+            "4 null: dequeue(null) -> null [5,..]",
+        ],
+    );
+}
+
+#[test]
+fn a_number_used_again_after_a_timeout_is_a_new_process() {
+    check(
+        "register",
+        Format::JsonEvents,
+        "{\"process\":3,\"type\":\"invoke\",\"op\":\"write\",\"value\":5}\n\
+         {\"process\":3,\"type\":\"info\",\"op\":\"write\",\"value\":5}\n\
+         {\"process\":3,\"type\":\"invoke\",\"op\":\"read\"}\n\
+         {\"process\":3,\"type\":\"ok\",\"op\":\"read\",\"value\":5}\n",
+        &["\"3#2\" null: read(null) -> 5 [2,3]", "3 null: write(5) -> null [0,..]"],
+    );
+}
+
+#[test]
+fn jepsen_in_all_its_forms() {
+    let maps = "{:type :invoke, :f :cas, :value [1 4], :process 1, :time 99}
+        ; a comment { with a brace
+        #jepsen.history.Op{:index 7, :type :invoke, :f :read, :process 0, :value nil, :extra #{1 \\a 2.5 1/2 10N}}
+        {:type :info :f :kill :process :nemesis :value {:a [\"b\"]}},
+        {:process 1 :type :ok :f :cas :value [1 4]}
+        #_{:ignored true}
+        {:type :ok, :f :read, :value 4, :process 0, :error [:timed-out \"x\\n\\u0041\"]}
+        {:process 2, :type :invoke, :f :cas, :value [4 5]} {:process 2, :type :fail, :f :cas, :value [4 5]}
+        {:process 3, :type :invoke, :f :write, :value -1}\n";
+    let expected = &[
+        "1 null: cas([1,4]) -> true [0,3]",
+        "0 null: read(null) -> 4 [1,4]",
+        "3 null: write(-1) -> null [7,..]",
+    ];
+    for text in
+        [maps.replace("#_{:ignored true}", ""), format!("[{maps}]"), format!(" ; first\n({maps}) ; last")]
+    {
+        check("cas-register", Format::JepsenEdn, &text, expected);
+    }
+}
+
+#[test]
+fn jepsen_with_independent_keys() {
+    let text = "{:process 1, :type :invoke, :f :write, :value [\"x\" 4]}\n\
+                {:process 1, :type :ok, :f :write, :value [\"x\" 4]}\n\
+                {:process 1, :type :invoke, :f :read, :value [\"y\" nil]}\n\
+                {:process 1, :type :ok, :f :read, :value [\"y\" 7]}\n";
+    let options = ReadOptions { independent: true, ..ReadOptions::default() };
+    let expected = &["1 \"x\": write(4) -> null [0,1]", "1 \"y\": read(null) -> 7 [2,3]"];
+    check_with("register", Format::JepsenEdn, options, text, expected);
+}
+
+#[test]
+fn etcd_logs_say_fail_for_false() {
+    check(
+        "cas-register",
+        Format::EtcdLog,
+        "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n\
+         INFO  jepsen.util - 1\t:invoke\t:cas\t[1 0]\r\n\
+         INFO  jepsen.core - Worker 3 starting\n\
+         INFO  jepsen.util - :nemesis\t:info\t:start\tnil\n\
+         INFO  jepsen.util - 1\t:fail\t:cas\t[1 0]\n\
+         INFO  jepsen.util - 0\t:ok\t:read\tnil\n\
+         INFO  jepsen.util - 0\t:invoke\t:write\t3\n\
+         INFO  jepsen.util - 0\t:info\t:write\t:timed-out\n\
+         INFO  jepsen.util - 1\t:invoke\t:cas\t[1 0]\n\
+         INFO  jepsen.util - 1\t:ok\t:cas\t[1 0]\n",
+        &[
+            "1 null: cas([1,0]) -> false [1,3]",
+            "0 null: read(null) -> null [0,4]",
+            "1 null: cas([1,0]) -> true [7,8]",
+            "0 null: write(3) -> null [5,..]",
+        ],
+    );
+}
+
+#[test]
+fn kv_logs_start_from_the_empty_string() {
+    let text = "{:process 0, :type :invoke, :f :append, :key \"0\", :value \"x 0 0 y\"}\n\
+                {:process 1, :type :invoke, :f :get, :key \"7\", :value nil}\n\
+                {:process 0, :type :ok, :f :append, :key \"0\", :value \"x 0 0 y\"}\n\
+                {:process 1, :type :ok, :f :get, :key \"7\", :value \"\"}";
+    check(
+        "kv",
+        Format::KvLog,
+        text,
+        &["0 \"0\": append(\"x 0 0 y\") -> null [0,2]", "1 \"7\": get(null) -> \"\" [1,3]"],
+    );
+    let reader = formats::open(&Input::Bytes(text.into()), &spec("kv"), &ReadOptions::default()).unwrap();
+    assert_eq!(reader.implied_initial(), Some(Value::text("")));
+}
