@@ -6,16 +6,20 @@
 //! writes the explaining order as it goes. What it cannot decide, above all a value that is inserted twice, it says
 //! (`Stop::Unsupported`), and another engine takes over. `docs/soundness.md` has the arguments.
 
+pub mod priority_queue;
 pub mod queue;
 pub mod register;
 pub mod seen;
 pub mod stack;
 
 mod cover;
+mod kept;
 mod recent;
 mod ring;
+mod slab;
 mod values;
 
+pub use priority_queue::PriorityQueueMonitor;
 pub use queue::QueueMonitor;
 
 use linpoint_history::{Builtin, Symbols, Value, ValueId};

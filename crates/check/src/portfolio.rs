@@ -11,8 +11,8 @@ use crate::metastate::generic::Generic;
 use crate::metastate::priority_queue::PriorityQueueMetastates;
 use crate::metastate::queue::QueueMetastates;
 use crate::metastate::register::RegisterMetastates;
-use crate::monitor::QueueMonitor;
 use crate::monitor::register::RegisterMonitor;
+use crate::monitor::{PriorityQueueMonitor, QueueMonitor};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,10 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
             vec![monitor(|_| Box::new(QueueMonitor::new())), metastate(|_| Box::new(QueueMetastates::new()))]
         }
         Kind::PriorityQueue | Kind::PriorityQueueMax => {
-            vec![metastate(|_| Box::new(PriorityQueueMetastates::new()))]
+            vec![
+                monitor(|_| Box::new(PriorityQueueMonitor::new())),
+                metastate(|_| Box::new(PriorityQueueMetastates::new())),
+            ]
         }
         Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Kv => vec![
             monitor(|_| Box::new(RegisterMonitor::new())),

@@ -24,6 +24,7 @@ use linpoint_history::specs::codes::queue::{DEQUEUE, ENQUEUE};
 use linpoint_history::{Operation, ValueId};
 
 use super::cover::{Cover, PastCovers};
+use super::kept::keep;
 use super::ring::Ring;
 use super::values::{Seen, ValueTable};
 use super::{initial_contents, inserted_twice};
@@ -564,16 +565,5 @@ fn cover_of(timeline: &Timeline, element: &Element) -> Cover {
         to: element.until,
         insertion: (element.inside > 0).then_some(element.row),
         removal: (element.removal != NONE).then(|| *timeline.op(OpId(element.removal))),
-    }
-}
-
-/// Copies the rows that `kept` does not have.
-fn keep(kept: &mut Timeline, timeline: &Timeline) {
-    for id in kept.end()..timeline.end() {
-        kept.push(*timeline.op(OpId(id)));
-    }
-    for index in kept.pending().len()..timeline.pending().len() {
-        let id = OpId::pending(index as u32);
-        kept.push_pending_at(*timeline.op(id), timeline.earliest(id));
     }
 }

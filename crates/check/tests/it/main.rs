@@ -5,6 +5,7 @@ mod decide;
 mod generate;
 mod generic;
 mod metastates;
+mod priority_queue_monitor;
 mod queue_monitor;
 mod recheck;
 mod register;

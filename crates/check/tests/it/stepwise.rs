@@ -8,11 +8,14 @@ use linpoint_history::{Builtin, Call, History, Operation, Spec};
 
 use crate::small::Taste;
 
-/// Histories with distinct values, many of them with many pending operations.
+/// Histories with distinct values, some with values inserted twice, many with many pending operations.
 pub fn taste(rng: &mut Rng) -> Taste {
     let mut taste = Taste::random(rng, 9, true);
     if rng.chance(0.2) {
         taste.pending = 0.4;
+    }
+    if rng.chance(0.1) {
+        taste.values = 4;
     }
     taste
 }
@@ -34,6 +37,18 @@ pub fn exchange_answers(history: &mut History, rng: &mut Rng) {
     }
 }
 
+/// Gives values other numbers, so that their order is not that of insertion.
+pub fn scramble_values(history: &mut History, rng: &mut Rng) {
+    let factor = *rng.pick(&[1, 3, 7, 10]);
+    for op in &mut history.operations {
+        for value in [&mut op.arg, &mut op.result] {
+            if let Some(n @ 1..10) = value.small() {
+                value.0 = n * factor % 11;
+            }
+        }
+    }
+}
+
 /// Feeds a history to an engine in random steps and gives the order it found.
 pub fn drive(
     engine: &mut dyn Engine,
@@ -46,6 +61,9 @@ pub fn drive(
     let whole = Timeline::of(&history.operations, Ties::Strict);
     let mut timeline = Timeline::new(Ties::Strict);
     let mut witness = Witness::default();
+    for (index, op) in whole.pending().iter().enumerate() {
+        timeline.push_pending_at(*op, whole.earliest(OpId::pending(index as u32)));
+    }
     let mut upto = 0;
     while upto < whole.end() {
         upto += 1 + rng.below(u64::from(whole.end() - upto)) as u32;
@@ -56,23 +74,11 @@ pub fn drive(
         for id in timeline.end()..(needed + more).max(timeline.end()) {
             timeline.push(*whole.op(OpId(id)));
         }
-        add_pending(&mut timeline, &whole);
         engine.advance(&cx, &timeline, upto, &mut witness)?;
         timeline.release((rng.below(u64::from(upto) + 1) as u32).max(timeline.base()));
     }
-    add_pending(&mut timeline, &whole);
     engine.finish(&cx, &timeline, &mut witness)?;
     Ok(witness.order)
-}
-
-/// Pending operations, as soon as all that returned before their call is there.
-fn add_pending(timeline: &mut Timeline, whole: &Timeline) {
-    while let Some(op) = whole.pending().get(timeline.pending().len()) {
-        if whole.earliest(OpId::pending(timeline.pending().len() as u32)) > timeline.end() {
-            break;
-        }
-        timeline.push_pending(*op);
-    }
 }
 
 /// Panics unless `order` explains the history.
