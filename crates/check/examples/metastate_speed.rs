@@ -14,6 +14,7 @@ use std::time::Instant;
 use linpoint_check::metastate::Crowd;
 use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
 use linpoint_check::metastate::queue::QueueMetastates;
+use linpoint_check::metastate::stack::StackMetastates;
 use linpoint_check::timeline::{Ties, Timeline};
 use linpoint_check::{Budget, Context, Engine, Stop, engine};
 use linpoint_history::rng::Rng;
@@ -52,6 +53,10 @@ fn main() -> Result<(), String> {
             let mut engine = PriorityQueueMetastates::new();
             (run(&mut engine, &cx, &timeline), engine.crowd())
         }
+        Kind::Stack => {
+            let mut engine = StackMetastates::new();
+            (run(&mut engine, &cx, &timeline), engine.crowd())
+        }
         kind => return Err(format!("no metastates for {}", kind.name())),
     };
     print(&outcome, &crowd, sorted_s, started.elapsed().as_secs_f64());
@@ -77,7 +82,7 @@ fn print(outcome: &Result<usize, Stop>, crowd: &Crowd, sorted_s: f64, elapsed_s:
 }
 
 fn settings(mut args: impl Iterator<Item = String>) -> Result<Settings, String> {
-    let name = args.next().ok_or("expected a spec: queue, priority-queue")?;
+    let name = args.next().ok_or("expected a spec: queue, priority-queue, stack")?;
     let spec = specs::parse(&name).map_err(|e| e.to_string())?;
     let mut s = Settings {
         spec,
@@ -179,6 +184,7 @@ fn generate(s: &Settings) -> Vec<Operation> {
 /// The elements in the object, in the order in which they leave.
 enum Contents {
     Queue(std::collections::VecDeque<u32>),
+    Stack(Vec<u32>),
     Sorted(std::collections::BTreeMap<u32, usize>, Kind),
 }
 
@@ -186,6 +192,7 @@ impl Contents {
     fn new(kind: Kind) -> Contents {
         match kind {
             Kind::Queue => Contents::Queue(Default::default()),
+            Kind::Stack => Contents::Stack(Default::default()),
             _ => Contents::Sorted(Default::default(), kind),
         }
     }
@@ -193,6 +200,7 @@ impl Contents {
     fn add(&mut self, value: u32) {
         match self {
             Contents::Queue(items) => items.push_back(value),
+            Contents::Stack(items) => items.push(value),
             Contents::Sorted(items, _) => *items.entry(value).or_default() += 1,
         }
     }
@@ -200,6 +208,7 @@ impl Contents {
     fn remove(&mut self) -> Option<u32> {
         match self {
             Contents::Queue(items) => items.pop_front(),
+            Contents::Stack(items) => items.pop(),
             Contents::Sorted(items, kind) => {
                 let mut entry = if *kind == Kind::PriorityQueueMax {
                     items.last_entry()?

@@ -16,6 +16,7 @@ pub mod paths;
 pub mod priority_queue;
 pub mod queue;
 pub mod register;
+pub mod stack;
 
 /// How many configurations a run kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod recheck;
 mod register;
 mod replay;
 mod small;
+mod stack_metastates;
 mod stack_monitor;
 mod stepwise;
 mod stream;

@@ -1,0 +1,454 @@
+//! Sets of possible contents, as hash-consed graphs read from the top.
+//!
+//! A *word* is one possible contents of the stack. A node stands for a set of words of one length: each edge is a top
+//! element and leads to the node of what may lie below it. Equal sets are equal nodes (the graph is a minimal
+//! deterministic automaton, built bottom up), so pushing is one new node, popping follows an edge, and uniting two
+//! sets stops where they meet. What lies deep is shared by everything above it and is never looked at.
+//!
+//! An element carries a *stamp*: roughly, when it was pushed (see [`super::step`] for what the numbers mean). Stamps never grow
+//! from the top down. Of two edges that differ in the stamp alone the later one is kept: it allows more.
+//!
+//! Nothing here recurses over the depth of a stack, which may be a million.
+
+use rustc_hash::FxHashMap;
+
+/// A set of words: the number of a node.
+pub type Node = u32;
+
+/// The set that holds only the empty word.
+pub const EMPTY: Node = 0;
+/// No word at all. Not a node.
+pub const NONE: Node = u32::MAX;
+
+/// A top element and what may lie below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The element.
+    pub value: u32,
+    /// When it was pushed.
+    pub stamp: u32,
+    /// What may lie below.
+    pub below: Node,
+}
+
+/// Where edges of a node lie, and their hash.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    start: u32,
+    len: u32,
+    hash: u32,
+    single: bool,
+}
+
+/// All nodes of one engine.
+#[derive(Clone, Debug)]
+pub struct Words {
+    heads: Vec<Head>,
+    edges: Vec<Edge>,
+    /// Open addressing over the hashes of nodes; zero is a free place (the empty word needs none).
+    table: Vec<Node>,
+    unions: Cache,
+    insertions: FxHashMap<(Node, u32, u32), Node>,
+    scratch: Vec<Edge>,
+    frames: Vec<Frame>,
+}
+
+/// How to place a push that returns among the elements pushed since its call.
+#[derive(Clone, Copy, Debug)]
+pub struct Insertion {
+    /// The element.
+    pub value: u32,
+    /// It may go below elements with at least this stamp.
+    pub from: u32,
+    /// The stamp `from` means nothing afterwards and becomes this one (possibly the same).
+    pub fade: u32,
+    /// The stamp of an element pushed now.
+    pub now: u32,
+    /// Tells insertions with different numbers apart, within one [`Words::forget_insertions`].
+    pub kind: u32,
+}
+
+/// A union that waits for the union of two of its children.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    nodes: (Node, Node),
+    at: (u32, u32),
+    out: u32,
+}
+
+impl Default for Words {
+    fn default() -> Words {
+        Words {
+            heads: vec![Head { start: 0, len: 0, hash: 0, single: true }],
+            edges: Vec::new(),
+            table: vec![0; 64],
+            unions: Cache::new(),
+            insertions: FxHashMap::default(),
+            scratch: Vec::new(),
+            frames: Vec::new(),
+        }
+    }
+}
+
+impl Words {
+    /// The edges of a node, by value and stamp.
+    #[inline]
+    pub fn edges(&self, node: Node) -> &[Edge] {
+        let head = self.heads[node as usize];
+        &self.edges[head.start as usize..(head.start + head.len) as usize]
+    }
+
+    /// Is there one word only?
+    pub fn is_single(&self, node: Node) -> bool {
+        self.heads[node as usize].single
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.heads.capacity() * size_of::<Head>()
+            + self.edges.capacity() * size_of::<Edge>()
+            + self.table.capacity() * 4
+            + self.unions.slots.len() * 12
+            + self.insertions.capacity() * 17
+    }
+
+    /// Every word of `below` with one more element on top.
+    pub fn push(&mut self, value: u32, stamp: u32, below: Node) -> Node {
+        let start = self.scratch.len();
+        self.scratch.push(Edge { value, stamp, below });
+        self.intern(start)
+    }
+
+    /// What is left of the words with `value` on top, stamped below `limit`, when it is taken away.
+    pub fn pop(&mut self, node: Node, value: u32, limit: u32) -> Node {
+        let edges = self.edges(node);
+        let mut at = edges.partition_point(|e| e.value < value);
+        let mut left = NONE;
+        while let Some(&edge) = self.edges(node).get(at)
+            && edge.value == value
+            && edge.stamp < limit
+        {
+            left = self.union(left, edge.below);
+            at += 1;
+        }
+        left
+    }
+
+    /// The words whose top is not `value`.
+    pub fn without_top(&mut self, node: Node, value: u32) -> Node {
+        let edges = self.edges(node);
+        let (low, high) =
+            (edges.partition_point(|e| e.value < value), edges.partition_point(|e| e.value <= value));
+        if low == high {
+            return node;
+        }
+        let head = self.heads[node as usize];
+        let (start, low, high) = (head.start as usize, low, high);
+        let out = self.scratch.len();
+        self.scratch.extend_from_slice(&self.edges[start..start + low]);
+        self.scratch.extend_from_slice(&self.edges[start + high..start + head.len as usize]);
+        self.intern(out)
+    }
+
+    /// All words of both, which have equal length.
+    pub fn union(&mut self, a: Node, b: Node) -> Node {
+        if a == b || b == NONE {
+            return a;
+        }
+        if a == NONE {
+            return b;
+        }
+        if let Some(known) = self.unions.get(a.min(b), a.max(b)) {
+            return known;
+        }
+        let bottom = self.frames.len();
+        self.frames.push(Frame { nodes: (a, b), at: (0, 0), out: self.scratch.len() as u32 });
+        let mut result = NONE;
+        while self.frames.len() > bottom {
+            if let Some(child) = self.merge_on() {
+                self.frames.push(Frame { nodes: child, at: (0, 0), out: self.scratch.len() as u32 });
+                continue;
+            }
+            let Some(frame) = self.frames.pop() else { break };
+            result = self.intern(frame.out as usize);
+            self.unions.put(frame.nodes.0.min(frame.nodes.1), frame.nodes.0.max(frame.nodes.1), result);
+        }
+        result
+    }
+
+    /// Goes on with the topmost union until it is done or needs the union of two children first.
+    fn merge_on(&mut self) -> Option<(Node, Node)> {
+        let top = self.frames.len() - 1;
+        let Frame { nodes: (a, b), at: (mut i, mut j), .. } = self.frames[top];
+        let (x, y) = (self.heads[a as usize], self.heads[b as usize]);
+        let needed = loop {
+            let left = (i < x.len).then(|| self.edges[(x.start + i) as usize]);
+            let right = (j < y.len).then(|| self.edges[(y.start + j) as usize]);
+            let edge = match (left, right) {
+                (None, None) => break None,
+                (Some(l), None) => (l, 1, 0),
+                (None, Some(r)) => (r, 0, 1),
+                (Some(l), Some(r)) => match (l.value, l.stamp).cmp(&(r.value, r.stamp)) {
+                    std::cmp::Ordering::Less => (l, 1, 0),
+                    std::cmp::Ordering::Greater => (r, 0, 1),
+                    std::cmp::Ordering::Equal if l.below == r.below => (l, 1, 1),
+                    std::cmp::Ordering::Equal => {
+                        let (p, q) = (l.below.min(r.below), l.below.max(r.below));
+                        match self.unions.get(p, q) {
+                            Some(below) => (Edge { below, ..l }, 1, 1),
+                            None => break Some((p, q)),
+                        }
+                    }
+                },
+            };
+            self.scratch.push(edge.0);
+            (i, j) = (i + edge.1, j + edge.2);
+        };
+        self.frames[top].at = (i, j);
+        needed
+    }
+
+    /// Makes earlier [`Insertion::kind`]s void.
+    pub fn forget_insertions(&mut self) {
+        self.insertions.clear();
+    }
+
+    /// Places an element at every height it may have: on top, or just below an element stamped `from` or later.
+    pub fn insert(&mut self, node: Node, how: Insertion) -> Node {
+        self.transform(node, how.now, how)
+    }
+
+    /// Lets the stamp `from` fade, and places nothing.
+    pub fn fade(&mut self, node: Node, how: Insertion) -> Node {
+        if how.from == how.fade { node } else { self.transform(node, FADE_ONLY, how) }
+    }
+
+    /// Both of the above; `stamp` is that of the element if it is put on top of `node`.
+    fn transform(&mut self, node: Node, stamp: u32, how: Insertion) -> Node {
+        let mut work = vec![(node, stamp)];
+        while let Some(&(node, stamp)) = work.last() {
+            if self.insertions.contains_key(&(node, stamp, how.kind)) {
+                work.pop();
+                continue;
+            }
+            let waiting = work.len();
+            if stamp != FADE_ONLY
+                && how.from != how.fade
+                && !self.insertions.contains_key(&(node, FADE_ONLY, how.kind))
+            {
+                work.push((node, FADE_ONLY));
+            }
+            for edge in self.edges(node) {
+                if edge.stamp >= how.from {
+                    let next =
+                        (edge.below, if stamp == FADE_ONLY { FADE_ONLY } else { how.faded(edge.stamp) });
+                    if !self.insertions.contains_key(&(next.0, next.1, how.kind)) {
+                        work.push(next);
+                    }
+                }
+            }
+            if work.len() == waiting {
+                let made = self.transformed(node, stamp, how);
+                self.insertions.insert((node, stamp, how.kind), made);
+                work.pop();
+            }
+        }
+        self.insertions[&(node, stamp, how.kind)]
+    }
+
+    /// One node of a transformation whose children are done.
+    fn transformed(&mut self, node: Node, stamp: u32, how: Insertion) -> Node {
+        let mut edges: Vec<Edge> = Vec::with_capacity(self.edges(node).len() + 1);
+        let fading = stamp == FADE_ONLY;
+        if !fading {
+            let below =
+                if how.from == how.fade { node } else { self.insertions[&(node, FADE_ONLY, how.kind)] };
+            edges.push(Edge { value: how.value, stamp, below });
+        }
+        for edge in self.edges(node) {
+            if edge.stamp >= how.from {
+                let after = how.faded(edge.stamp);
+                let below = self.insertions[&(edge.below, if fading { FADE_ONLY } else { after }, how.kind)];
+                edges.push(Edge { stamp: after, below, ..*edge });
+            } else if fading {
+                edges.push(*edge);
+            }
+        }
+        if fading && edges.as_slice() == self.edges(node) {
+            return node;
+        }
+        edges.sort_unstable();
+        let out = self.scratch.len();
+        for edge in edges {
+            match self.scratch[out..].last().copied() {
+                Some(last) if (last.value, last.stamp) == (edge.value, edge.stamp) => {
+                    let below = self.union(last.below, edge.below);
+                    if let Some(last) = self.scratch.last_mut() {
+                        last.below = below;
+                    }
+                }
+                _ => self.scratch.push(edge),
+            }
+        }
+        self.intern(out)
+    }
+
+    /// The node with the edges in the scratch space from `start` on, which are sorted; takes them away.
+    fn intern(&mut self, start: usize) -> Node {
+        self.drop_earlier_twins(start);
+        if self.scratch.len() == start {
+            return NONE;
+        }
+        let hash = hash(&self.scratch[start..]);
+        let mask = self.table.len() - 1;
+        let mut place = hash as usize & mask;
+        loop {
+            let node = self.table[place];
+            if node == 0 {
+                break;
+            }
+            if self.heads[node as usize].hash == hash && self.edges(node) == &self.scratch[start..] {
+                self.scratch.truncate(start);
+                return node;
+            }
+            place = (place + 1) & mask;
+        }
+        let node = self.heads.len() as Node;
+        let edges = &self.scratch[start..];
+        let single = edges.len() == 1 && self.heads[edges[0].below as usize].single;
+        self.heads.push(Head { start: self.edges.len() as u32, len: edges.len() as u32, hash, single });
+        self.edges.extend_from_slice(&self.scratch[start..]);
+        self.scratch.truncate(start);
+        self.table[place] = node;
+        if self.heads.len() * 2 > self.table.len() {
+            self.rehash(self.table.len() * 2);
+        }
+        node
+    }
+
+    /// Of edges that differ in the stamp alone, keeps the latest.
+    fn drop_earlier_twins(&mut self, start: usize) {
+        let mut at = start;
+        while at + 1 < self.scratch.len() {
+            let edge = self.scratch[at];
+            let twin = |e: &Edge| e.below == edge.below;
+            let mut others = self.scratch[at + 1..].iter().take_while(|e| e.value == edge.value);
+            if others.any(twin) {
+                self.scratch.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn rehash(&mut self, size: usize) {
+        self.table.clear();
+        self.table.resize(size, 0);
+        for node in 1..self.heads.len() {
+            let mut place = self.heads[node].hash as usize & (size - 1);
+            while self.table[place] != 0 {
+                place = (place + 1) & (size - 1);
+            }
+            self.table[place] = node as Node;
+        }
+        self.unions.fit(size);
+    }
+
+    /// Keeps what `live` marks and what lies below it. Gives the new number of each node.
+    pub fn collect(&mut self, mut live: Vec<bool>) -> Vec<Node> {
+        live.resize(self.heads.len(), false);
+        live[EMPTY as usize] = true;
+        for node in (1..self.heads.len()).rev() {
+            if live[node] {
+                let head = self.heads[node];
+                for edge in &self.edges[head.start as usize..(head.start + head.len) as usize] {
+                    live[edge.below as usize] = true;
+                }
+            }
+        }
+        let mut moved = vec![NONE; self.heads.len()];
+        let (mut heads, mut edges) = (Vec::new(), Vec::new());
+        for (node, head) in self.heads.iter().enumerate().filter(|(node, _)| live[*node]) {
+            moved[node] = heads.len() as Node;
+            let start = edges.len();
+            let old = &self.edges[head.start as usize..(head.start + head.len) as usize];
+            edges.extend(old.iter().map(|e| Edge { below: moved[e.below as usize], ..*e }));
+            let hash = if node == 0 { 0 } else { hash(&edges[start..]) };
+            heads.push(Head { start: start as u32, hash, ..*head });
+        }
+        (self.heads, self.edges) = (heads, edges);
+        self.unions.clear();
+        self.insertions = FxHashMap::default();
+        let size = (self.heads.len() * 4).next_power_of_two().max(64);
+        self.rehash(size);
+        moved
+    }
+}
+
+/// In place of a stamp: nothing is placed.
+const FADE_ONLY: u32 = u32::MAX;
+
+impl Insertion {
+    fn faded(&self, stamp: u32) -> u32 {
+        if stamp == self.from { self.fade } else { stamp }
+    }
+}
+
+fn hash(edges: &[Edge]) -> u32 {
+    const K: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut h = edges.len() as u64;
+    for e in edges {
+        h = (h ^ (u64::from(e.value) << 32 | u64::from(e.below))).wrapping_mul(K).rotate_left(29);
+        h = (h ^ u64::from(e.stamp)).wrapping_mul(K).rotate_left(31);
+    }
+    (h ^ h >> 32) as u32
+}
+
+/// Remembers results of operations on two nodes, and forgets them when their place is needed.
+#[derive(Clone, Debug)]
+struct Cache {
+    slots: Vec<(Node, Node, u32)>,
+}
+
+impl Cache {
+    const MOST: usize = 1 << 20;
+
+    fn new() -> Cache {
+        Cache { slots: vec![(NONE, NONE, 0); 64] }
+    }
+
+    #[inline]
+    fn place(&self, a: Node, b: Node) -> usize {
+        let h = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (h >> 40) as usize & (self.slots.len() - 1)
+    }
+
+    #[inline]
+    fn get(&self, a: Node, b: Node) -> Option<u32> {
+        let (x, y, result) = self.slots[self.place(a, b)];
+        (x == a && y == b).then_some(result)
+    }
+
+    #[inline]
+    fn put(&mut self, a: Node, b: Node, result: u32) {
+        let place = self.place(a, b);
+        self.slots[place] = (a, b, result);
+    }
+
+    fn clear(&mut self) {
+        self.slots.fill((NONE, NONE, 0));
+    }
+
+    /// Grows with the number of nodes.
+    fn fit(&mut self, size: usize) {
+        let size = size.min(Self::MOST);
+        if size > self.slots.len() {
+            self.slots = vec![(NONE, NONE, 0); size];
+        }
+    }
+}
