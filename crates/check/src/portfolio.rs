@@ -11,6 +11,7 @@ use crate::metastate::generic::Generic;
 use crate::metastate::priority_queue::PriorityQueueMetastates;
 use crate::metastate::queue::QueueMetastates;
 use crate::metastate::register::RegisterMetastates;
+use crate::metastate::stack::StackMetastates;
 use crate::monitor::register::RegisterMonitor;
 use crate::monitor::{PriorityQueueMonitor, QueueMonitor};
 
@@ -59,6 +60,7 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
         Kind::Queue => {
             vec![monitor(|_| Box::new(QueueMonitor::new())), metastate(|_| Box::new(QueueMetastates::new()))]
         }
+        Kind::Stack => vec![metastate(|_| Box::new(StackMetastates::new()))],
         Kind::PriorityQueue | Kind::PriorityQueueMax => {
             vec![
                 monitor(|_| Box::new(PriorityQueueMonitor::new())),
