@@ -1,3 +1,42 @@
-//! What the repository does to itself: CI, benchmarks.
+//! What the repository does to itself.
+//!
+//! ```text
+//! cargo xtask ci                                     everything a change must pass
+//! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
+//! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
+//! ```
 
-fn main() {}
+mod bench;
+mod ci;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str =
+    "usage: cargo xtask ci | bench history [--quick] [--peers DIR] | bench bars [--peers DIR]";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["ci"] => ci::run(),
+        ["bench", suite @ ("history" | "bars"), options @ ..] => match bench::Options::read(options) {
+            Some(options) if *suite == "history" => bench::history::run(&options),
+            Some(options) => bench::bars::run(&options),
+            None => Err(USAGE.into()),
+        },
+        _ => Err(USAGE.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
+}

@@ -1,0 +1,133 @@
+//! Speed and memory of the release binary on generated histories, beside other checkers where they can be had.
+//!
+//! Every figure is of a whole process, reading included, on one core. Rates are per second of that process's CPU time, which other
+//! work on the machine disturbs least; wall time is shown beside it. Files are generated into `target/bench` and kept for the next
+//! run. Other checkers are not part of this repository: `--peers DIR` names a folder that holds what was built of them
+//! (`fastlin/fastlin`, `porcupine-driver/porcupine-driver`), see `docs/benchmarks.md`.
+
+pub mod bars;
+mod child;
+mod file;
+pub mod history;
+mod peers;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value as Json;
+
+use child::Usage;
+use file::Case;
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Fewer and shorter histories.
+    pub quick: bool,
+    /// A folder with other checkers.
+    pub peers: Option<PathBuf>,
+}
+
+impl Options {
+    /// Reads the words after the suite's name.
+    pub fn read(words: &[&str]) -> Option<Options> {
+        let mut options = Options::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--quick" => options.quick = true,
+                "--peers" => options.peers = Some(PathBuf::from(words.next()?)),
+                _ => return None,
+            }
+        }
+        Some(options)
+    }
+
+    /// The same as words, for the head of a table.
+    fn show(&self) -> String {
+        let quick = if self.quick { " --quick" } else { "" };
+        let peers = if self.peers.is_some() { " --peers DIR" } else { "" };
+        format!("{quick}{peers}")
+    }
+}
+
+/// One run of `linpoint check`.
+#[derive(Clone, Debug)]
+struct Run {
+    usage: Usage,
+    answer: Json,
+}
+
+impl Run {
+    fn verdict(&self) -> &str {
+        self.answer["verdict"].as_str().unwrap_or("no answer")
+    }
+
+    fn engine(&self) -> &str {
+        self.answer["engine"].as_str().unwrap_or("")
+    }
+}
+
+/// Builds the release binary and says where it is.
+fn binary() -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--release", "--quiet", "--package", "linpoint-cli"]).current_dir(crate::root());
+    match build.status() {
+        Ok(status) if status.success() => Ok(target().join("release/linpoint")),
+        Ok(_) => Err("the release binary does not build".into()),
+        Err(error) => Err(format!("cannot run cargo: {error}")),
+    }
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::root().join("target"), PathBuf::from)
+}
+
+/// Checks the history of `case`, `times` times; the run with the least CPU time counts.
+fn check(binary: &PathBuf, case: &Case, times: u32, limit_s: u32) -> Result<Run, String> {
+    let path = case.write()?;
+    let mut best: Option<Run> = None;
+    for _ in 0..times {
+        let mut command = child::pinned(binary);
+        command.arg("check").arg(&path).args(["--spec", &case.spec_name(), "--json"]);
+        command.args(["--time-limit", &format!("{limit_s}s")]);
+        if let Some(engine) = case.engine {
+            command.args(["--engine", engine]);
+        }
+        let (usage, text) = child::run(command, limit_s + 30)?;
+        let answer = serde_json::from_str(text.trim()).unwrap_or(Json::Null);
+        if best.as_ref().is_none_or(|best| usage.cpu_s < best.usage.cpu_s) {
+            best = Some(Run { usage, answer });
+        }
+    }
+    best.ok_or_else(|| "nothing was run".into())
+}
+
+/// Today, from the system's clock, as `2025-03-31` (days since 1970 to a date: Howard Hinnant's `civil_from_days`).
+fn today() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let days = (since.as_secs() / 86_400) as i64 + 719_468;
+    let era_day = days % 146_097;
+    let era_year = (era_day - era_day / 1460 + era_day / 36_524 - era_day / 146_096) / 365;
+    let year_day = era_day - (365 * era_year + era_year / 4 - era_year / 100);
+    let shifted = (5 * year_day + 2) / 153;
+    let (day, month) = (year_day - (153 * shifted + 2) / 5 + 1, (shifted + 2) % 12 + 1);
+    let year = era_year + days / 146_097 * 400 + i64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+/// `1000000` as `1M`.
+fn short(n: u64) -> String {
+    match n {
+        1_000_000.. if n.is_multiple_of(1_000_000) => format!("{}M", n / 1_000_000),
+        1000.. if n.is_multiple_of(1000) => format!("{}k", n / 1000),
+        _ => n.to_string(),
+    }
+}
+
+/// Operations per second, in a form that fits in a table.
+fn rate(operations: u64, seconds: f64) -> String {
+    let rate = operations as f64 / seconds.max(1e-9);
+    if rate >= 1e6 { format!("{:.1}M", rate / 1e6) } else { format!("{:.0}k", rate / 1e3) }
+}
