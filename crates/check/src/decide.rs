@@ -176,7 +176,7 @@ pub fn check_rows(
 }
 
 /// Engines compare ids, so the initial contents need theirs before anything runs.
-fn intern_initial(spec: &Builtin, symbols: &mut Symbols) {
+pub(crate) fn intern_initial(spec: &Builtin, symbols: &mut Symbols) {
     symbols.intern(&spec.initial);
     if let Value::List(items) = &spec.initial {
         items.iter().for_each(|item| {

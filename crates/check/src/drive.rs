@@ -71,8 +71,11 @@ pub enum DriveError {
     Witness(#[from] BadWitness),
 }
 
-enum Halt {
+/// Why a drive halts.
+pub(crate) enum Halt {
+    /// The engine says so.
     Stop(Stop),
+    /// The rows or the witness are bad.
     Error(DriveError),
 }
 
@@ -103,16 +106,8 @@ impl Drive<'_, '_> {
         sink: Option<Sink<'_>>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Ended, DriveError> {
-        let mut course = Course {
-            spec: self.spec,
-            budget: self.budget,
-            timeline: Timeline::new(self.ties),
-            recheck: Recheck::new(self.spec, names.get()),
-            witness: Witness::default(),
-            floating: FxHashMap::default(),
-            explained: 0,
-            sink,
-        };
+        let mut course = Course::new(self.spec, names.get(), self.ties);
+        let mut sink = sink;
         for pending in &self.feed.pending {
             let earliest = match self.ties {
                 Ties::Strict => pending.strict_earliest,
@@ -120,42 +115,63 @@ impl Drive<'_, '_> {
             };
             course.timeline.push_pending_at(pending.op, earliest);
         }
+        let cx = |symbols| Context { symbols, spec: self.spec, budget: self.budget };
         let mut walked = self.feed.chunks(names, |symbols, rows, floor| {
             rows.iter().for_each(|row| course.timeline.push(*row));
-            let step = course.advance(engine, symbols, floor);
+            let step = course.advance(engine, &cx(symbols), floor, &mut sink);
             progress(u64::from(course.explained));
             step
         });
         if walked.is_ok() {
-            walked = course.finish(engine, names.get());
+            walked = course.finish(engine, &cx(names.get()), &mut sink);
         }
         course.ended(walked)
     }
 }
 
 /// A drive under way.
-struct Course<'a, 's> {
-    spec: &'a Builtin,
-    budget: &'a Budget,
-    timeline: Timeline,
+pub(crate) struct Course {
+    pub(crate) timeline: Timeline,
     recheck: Recheck,
     witness: Witness,
     /// Rows that were released from the timeline and do not stand in the order yet.
     floating: FxHashMap<u32, Operation>,
     explained: u32,
-    sink: Option<Sink<'s>>,
 }
 
-impl Course<'_, '_> {
+impl Course {
+    /// At the beginning.
+    pub(crate) fn new(spec: &Builtin, symbols: &Symbols, ties: Ties) -> Course {
+        Course {
+            timeline: Timeline::new(ties),
+            recheck: Recheck::new(spec, symbols),
+            witness: Witness::default(),
+            floating: FxHashMap::default(),
+            explained: 0,
+        }
+    }
+
+    /// How many returns are explained.
+    pub(crate) fn explained(&self) -> u32 {
+        self.explained
+    }
+
     /// Explains what is complete: no operation still to come was called before `floor`.
-    fn advance(&mut self, engine: &mut dyn Engine, symbols: &Symbols, floor: i64) -> Result<(), Halt> {
+    pub(crate) fn advance(
+        &mut self,
+        engine: &mut dyn Engine,
+        cx: &Context<'_>,
+        floor: i64,
+        sink: &mut Option<Sink<'_>>,
+    ) -> Result<(), Halt> {
         let rows = self.timeline.rows();
         let upto = self.timeline.base() + rows.partition_point(|op| op.ret < floor) as u32;
-        let cx = Context { symbols, spec: self.spec, budget: self.budget };
-        self.budget.check(resident_bytes().unwrap_or_else(|| engine.memory()))?;
-        engine.advance(&cx, &self.timeline, upto, &mut self.witness)?;
+        if cx.budget.memory_bytes.is_some() {
+            cx.budget.check(resident_bytes().unwrap_or_else(|| engine.memory()))?;
+        }
+        engine.advance(cx, &self.timeline, upto, &mut self.witness)?;
         self.explained = upto;
-        self.settle(symbols)?;
+        self.settle(cx, sink)?;
         let unseen = self.timeline.base().max(self.recheck.first_missing())..upto;
         for id in unseen.filter(|id| !self.recheck.has(*id)) {
             self.floating.insert(id, *self.timeline.op(OpId::completed(id)));
@@ -164,31 +180,37 @@ impl Course<'_, '_> {
         Ok(())
     }
 
-    fn finish(&mut self, engine: &mut dyn Engine, symbols: &Symbols) -> Result<(), Halt> {
-        let cx = Context { symbols, spec: self.spec, budget: self.budget };
-        engine.finish(&cx, &self.timeline, &mut self.witness)?;
-        self.settle(symbols)?;
+    /// Settles what is left when there are no more rows.
+    pub(crate) fn finish(
+        &mut self,
+        engine: &mut dyn Engine,
+        cx: &Context<'_>,
+        sink: &mut Option<Sink<'_>>,
+    ) -> Result<(), Halt> {
+        engine.finish(cx, &self.timeline, &mut self.witness)?;
+        self.settle(cx, sink)?;
         self.recheck.finish(self.timeline.end())?;
         Ok(())
     }
 
     /// Rechecks the part of the order that is new.
-    fn settle(&mut self, symbols: &Symbols) -> Result<(), Halt> {
+    fn settle(&mut self, cx: &Context<'_>, sink: &mut Option<Sink<'_>>) -> Result<(), Halt> {
         for id in self.witness.order.drain(..) {
             let row = if id.as_pending().is_some() || id.0 >= self.timeline.base() {
                 *self.timeline.op(id)
             } else {
                 self.floating.remove(&id.0).ok_or(BadWitness::TWICE)?
             };
-            self.recheck.take(self.spec, symbols, id, &row)?;
-            if let Some(sink) = &mut self.sink {
-                sink(symbols, &row);
+            self.recheck.take(cx.spec, cx.symbols, id, &row)?;
+            if let Some(sink) = sink {
+                sink(cx.symbols, &row);
             }
         }
         Ok(())
     }
 
-    fn ended(&self, walked: Result<(), Halt>) -> Result<Ended, DriveError> {
+    /// What the way a drive went means.
+    pub(crate) fn ended(&self, walked: Result<(), Halt>) -> Result<Ended, DriveError> {
         let touching = self.timeline.has_touching();
         match walked {
             Ok(()) => Ok(Ended::Explained { operations: self.recheck.operations(), touching }),

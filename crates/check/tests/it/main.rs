@@ -7,6 +7,7 @@ mod generic;
 mod metastates;
 mod priority_queue_monitor;
 mod queue_monitor;
+mod online;
 mod recheck;
 mod register;
 mod replay;
