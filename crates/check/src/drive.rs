@@ -115,15 +115,16 @@ impl Drive<'_, '_> {
             };
             course.timeline.push_pending_at(pending.op, earliest);
         }
-        let cx = |symbols| Context { symbols, spec: self.spec, budget: self.budget };
         let mut walked = self.feed.chunks(names, |symbols, rows, floor| {
             rows.iter().for_each(|row| course.timeline.push(*row));
-            let step = course.advance(engine, &cx(symbols), floor, &mut sink);
+            let cx = Context { symbols, spec: self.spec, budget: self.budget };
+            let step = course.advance(engine, &cx, floor, &mut sink);
             progress(u64::from(course.explained));
             step
         });
         if walked.is_ok() {
-            walked = course.finish(engine, &cx(names.get()), &mut sink);
+            let cx = Context { symbols: names.get(), spec: self.spec, budget: self.budget };
+            walked = course.finish(engine, &cx, &mut sink);
         }
         course.ended(walked)
     }

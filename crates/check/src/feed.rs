@@ -10,6 +10,7 @@
 
 use linpoint_history::formats::{ProcessOrder, Reader};
 use linpoint_history::history::{is_sorted_by_return, return_order};
+use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Diagnostic, History, Kind, OpCode, Operation, Signature, Symbols, Value};
 use thiserror::Error;
 
@@ -21,9 +22,6 @@ pub const CHUNK: usize = 1 << 15;
 
 /// Rows held in memory before a file is streamed instead.
 pub const HOLD: usize = 1 << 20;
-
-/// The operation that inserts or writes: the first of every specification that has a monitor for distinct values.
-const INSERTION: OpCode = OpCode(0);
 
 /// Opens the history from its beginning, as often as needed.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Reader>, Diagnostic> + 'a;
@@ -217,13 +215,15 @@ impl<'a> Feed<'a> {
             Value::List(items) if spec.kind != Kind::Register => items.to_vec(),
             other => vec![other.clone()],
         };
+        // The operation that inserts or writes: the first of every other specification with a monitor.
+        let insertion = if spec.kind == Kind::Kv { codes::kv::PUT } else { OpCode(0) };
         let mut seen = Seen::default();
         let mut twice = None;
         for id in initial.iter().filter_map(|value| names.get().find(value)) {
             seen.insert(id);
         }
         let mut visit = |op: &Operation| {
-            if op.op() == INSERTION && !seen.insert(op.arg) && twice.is_none() {
+            if op.op() == insertion && !seen.insert(op.arg) && twice.is_none() {
                 twice = Some(op.arg);
             }
         };

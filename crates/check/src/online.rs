@@ -24,7 +24,7 @@ use crate::counterexample;
 use crate::drive::{Course, DriveError, Ended};
 use crate::engine::{Budget, Context, Engine, Limit};
 use crate::feed::Feed;
-use crate::portfolio::{self, Choice};
+use crate::portfolio;
 use crate::timeline::Ties;
 
 /// What is known beforehand about the stream.
@@ -99,16 +99,8 @@ impl Online {
     pub fn new(spec: Builtin, promise: Promise, budget: Budget) -> Online {
         let mut symbols = Symbols::new();
         crate::decide::intern_initial(&spec, &mut symbols);
-        let wanted = |choice: Choice| match promise {
-            Promise::Distinct => choice != Choice::Brute,
-            Promise::None => choice == Choice::Metastate,
-        };
-        let candidates = portfolio::candidates(&spec, Choice::Auto);
-        let candidate = candidates.into_iter().find(|candidate| wanted(candidate.choice));
-        // Every specification has the generic engine, which refuses nothing.
-        let engine = candidate.map(|candidate| (candidate.make)(&spec));
         Online {
-            engine: engine.unwrap_or_else(|| Box::new(crate::metastate::generic::Generic::new(spec.clone()))),
+            engine: portfolio::for_stream(&spec, promise == Promise::Distinct),
             course: Course::new(&spec, &symbols, Ties::Strict),
             symbols,
             spec,
@@ -242,12 +234,7 @@ impl Online {
     }
 }
 
-fn verdict(
-    spec: &Builtin,
-    symbols: &Symbols,
-    engine: &str,
-    ended: Result<Ended, DriveError>,
-) -> Verdict {
+fn verdict(spec: &Builtin, symbols: &Symbols, engine: &str, ended: Result<Ended, DriveError>) -> Verdict {
     let unknown = |why: String| Verdict::Unknown(Unknown::Unsupported { why });
     match ended {
         Ok(Ended::Explained { operations, .. }) => Verdict::Holds(Basis::Witness { operations }),
@@ -265,7 +252,9 @@ fn verdict(
                 }),
             }
         }
-        Ok(Ended::Limit { limit: Limit::Time, decided }) => Verdict::Unknown(Unknown::Time { decided, widest: 0 }),
+        Ok(Ended::Limit { limit: Limit::Time, decided }) => {
+            Verdict::Unknown(Unknown::Time { decided, widest: 0 })
+        }
         Ok(Ended::Limit { limit: Limit::Memory, decided }) => {
             Verdict::Unknown(Unknown::Memory { decided, widest: 0 })
         }

@@ -53,10 +53,22 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     all
 }
 
+/// The engine for a stream, which cannot be started again: the first that takes everything a stream of this object may
+/// hold, or, where values are promised to be distinct, the monitor.
+pub fn for_stream(spec: &Builtin, distinct: bool) -> Box<dyn Engine> {
+    let reads_and_writes_only = !matches!(spec.kind, Kind::CasRegister | Kind::RmwRegister | Kind::Kv);
+    let plain = spec.capacity.is_none() && !spec.spurious;
+    let wanted = |candidate: &Candidate| distinct || candidate.choice == Choice::Metastate;
+    let mut engines = specialised(spec.kind).into_iter().filter(wanted);
+    match engines.next().filter(|_| plain && reads_and_writes_only) {
+        Some(candidate) => (candidate.make)(spec),
+        None => Box::new(Generic::new(spec.clone())),
+    }
+}
+
 /// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its own.
 fn specialised(kind: Kind) -> Vec<Candidate> {
     match kind {
-        Kind::Register => vec![monitor(|_| Box::new(RegisterMonitor::new()))],
         Kind::Queue => {
             vec![monitor(|_| Box::new(QueueMonitor::new())), metastate(|_| Box::new(QueueMetastates::new()))]
         }
