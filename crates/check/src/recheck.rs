@@ -10,6 +10,8 @@
 //! The three together are the definition of linearizability (Herlihy & Wing 1990). The order may be given in pieces; what is
 //! remembered is the object's state, a few numbers, and which of the recent operations were seen.
 
+pub mod segments;
+
 use std::collections::VecDeque;
 
 use linpoint_history::{Builtin, Operation, Symbols};

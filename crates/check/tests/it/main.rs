@@ -11,6 +11,7 @@ mod queue_monitor;
 mod recheck;
 mod register;
 mod replay;
+mod segments;
 mod small;
 mod stack_metastates;
 mod stack_monitor;

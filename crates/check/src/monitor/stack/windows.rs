@@ -190,7 +190,8 @@ impl Windows {
         if before >= self.shift {
             let slot = pairs.slot(before);
             let mate = slot.mate;
-            if slot.kind == Kind::Push && mate != NONE && pairs.slot(mate).earliest == self.done {
+            let outlived = slot.kind == Kind::Push && mate != NONE && mate > before;
+            if outlived && pairs.slot(mate).earliest == self.done {
                 self.survivors.pop();
                 scratch.between.push((before, before, mate));
             }
