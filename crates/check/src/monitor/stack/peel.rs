@@ -48,7 +48,7 @@ pub struct Stuck {
 
 /// Peels `items`, which are sorted by `left` and used up. `order` gets them outermost first, `blocks` the blocks of all of them.
 pub fn peel(items: &mut Vec<Item>, order: &mut Vec<Peeled>, blocks: &mut Vec<Block>) -> Result<(), Stuck> {
-    let mut patience = 4096 + 64 * items.len();
+    let mut patience = 4096 + 12 * items.len();
     round(items, order, |block| blocks.push(block))?;
     while !items.is_empty() {
         patience = patience.saturating_sub(items.len());
