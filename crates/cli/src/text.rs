@@ -79,7 +79,7 @@ fn drawing(shown: &Shown<'_>, example: &Counterexample, style: Style) -> String 
     text
 }
 
-/// `queue monitor, 0.2 ms`; and why that engine.
+/// `decided by queue monitor in 0.20 s`; and why that engine.
 fn how(answer: &Answer) -> String {
     let because =
         if answer.because.is_empty() { String::new() } else { format!(" (because {})", answer.because) };
@@ -90,10 +90,11 @@ fn how(answer: &Answer) -> String {
         }
         _ => "",
     };
-    format!("decided by {}{because} in {}{rechecked}", answer.engine, time(answer.elapsed))
+    format!("decided by {}{because}{}{rechecked}", answer.engine, time(answer.elapsed))
 }
 
+/// How long it took, where anybody had to wait for it.
 fn time(elapsed: std::time::Duration) -> String {
     let seconds = elapsed.as_secs_f64();
-    if seconds < 1.0 { format!("{:.1} ms", seconds * 1000.0) } else { format!("{seconds:.2} s") }
+    if seconds < 0.1 { String::new() } else { format!(" in {seconds:.2} s") }
 }
