@@ -10,6 +10,7 @@ pub mod priority_queue;
 pub mod queue;
 pub mod register;
 pub mod seen;
+pub mod set;
 pub mod stack;
 
 mod cover;

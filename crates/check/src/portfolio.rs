@@ -13,6 +13,7 @@ use crate::metastate::queue::QueueMetastates;
 use crate::metastate::register::RegisterMetastates;
 use crate::metastate::stack::StackMetastates;
 use crate::monitor::register::RegisterMonitor;
+use crate::monitor::set::SetMonitor;
 use crate::monitor::{PriorityQueueMonitor, QueueMonitor};
 
 /// What the user asked for.
@@ -83,6 +84,13 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
             monitor(|_| Box::new(RegisterMonitor::new())),
             metastate(|_| Box::new(RegisterMetastates::new())),
         ],
+        Kind::Set | Kind::Multiset | Kind::List => {
+            vec![Candidate {
+                make: |_| Box::new(SetMonitor::new()),
+                choice: Choice::Monitor,
+                distinct: false,
+            }]
+        }
         _ => Vec::new(),
     }
 }

@@ -45,6 +45,11 @@ impl Recent {
         gone.chain(held).chain(pending)
     }
 
+    /// From which return on all rows are known here or loaded.
+    pub fn known_from(&self, timeline: &Timeline) -> u32 {
+        self.rows.front().map_or(timeline.base(), |row| row.id.0.min(timeline.base()))
+    }
+
     /// Bytes held, roughly.
     pub fn memory(&self) -> usize {
         self.rows.capacity() * size_of::<Row>()

@@ -12,6 +12,7 @@ mod recheck;
 mod register;
 mod replay;
 mod segments;
+mod set;
 mod small;
 mod stack_metastates;
 mod stack_monitor;
