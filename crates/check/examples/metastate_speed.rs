@@ -14,9 +14,10 @@ use std::time::Instant;
 use linpoint_check::metastate::Crowd;
 use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
 use linpoint_check::metastate::queue::QueueMetastates;
+use linpoint_check::metastate::shrink::shrink;
 use linpoint_check::metastate::stack::StackMetastates;
 use linpoint_check::timeline::{Ties, Timeline};
-use linpoint_check::{Budget, Context, Engine, Stop, engine};
+use linpoint_check::{Budget, Context, Engine, Stop, counterexample, engine};
 use linpoint_history::rng::Rng;
 use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Kind, Operation, ProcessId, Symbols, ValueId, specs};
@@ -60,6 +61,15 @@ fn main() -> Result<(), String> {
         kind => return Err(format!("no metastates for {}", kind.name())),
     };
     print(&outcome, &crowd, sorted_s, started.elapsed().as_secs_f64());
+    if let Err(Stop::Violated(violation)) = &outcome {
+        let started = Instant::now();
+        let at = *timeline.op(violation.at);
+        let core = shrink(&settings.spec, &symbols, &operations, Some(at)).unwrap_or_default();
+        println!("{:.3} s for a core of {} operations", started.elapsed().as_secs_f64(), core.len());
+        for op in core.iter().take(12) {
+            println!("{}", counterexample::sentence(&settings.spec, &symbols, op));
+        }
+    }
     Ok(())
 }
 
@@ -71,7 +81,7 @@ fn print(outcome: &Result<usize, Stop>, crowd: &Crowd, sorted_s: f64, elapsed_s:
     let verdict = match outcome {
         Ok(ordered) => format!("linearizable, {ordered} in order"),
         Err(Stop::Violated(v)) => {
-            format!("violated at {:?}, core of {}: {}", v.at, v.core.len(), v.reason)
+            format!("violated at {:?}", v.at)
         }
         Err(stop) => format!("{stop:?}"),
     };

@@ -16,6 +16,7 @@ use crate::brute::{self, Search};
 use crate::decide::CheckError;
 use crate::engine::{Budget, Violation};
 use crate::feed::Feed;
+use crate::metastate::shrink;
 
 /// How long brute force may take over a core.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -33,7 +34,7 @@ pub fn build(
 ) -> Result<Counterexample, CheckError> {
     let mut core = violation.core;
     if core.is_empty() {
-        core = beginning(feed, at);
+        core = shrunk(spec, symbols, feed, at).unwrap_or_else(|| beginning(feed, at));
     }
     core.sort_by_key(|op| (op.call, op.ret));
     let budget = Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: Some(1 << 30) };
@@ -76,6 +77,18 @@ pub fn sentence(spec: &Builtin, symbols: &Symbols, op: &Operation) -> String {
     } else {
         text + &format!(" [{},{}]", op.call, op.ret)
     }
+}
+
+/// What is left of a history in memory after leaving out blocks of matched operations, if that is known for its kind.
+fn shrunk(
+    spec: &Builtin,
+    symbols: &Symbols,
+    feed: &Feed<'_>,
+    at: Option<Operation>,
+) -> Option<Vec<Operation>> {
+    let mut rows = feed.in_memory()?.to_vec();
+    rows.extend(feed.pending.iter().map(|p| p.op));
+    shrink::shrink(spec, symbols, &rows, at)
 }
 
 /// The history up to a moment, operations open then made pending; all of it if no return is named.

@@ -3,6 +3,7 @@
 use linpoint_check::engine::{self, Engine};
 use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
 use linpoint_check::metastate::queue::QueueMetastates;
+use linpoint_check::metastate::shrink;
 use linpoint_check::timeline::{OpId, Ties, Timeline};
 use linpoint_check::{Budget, Context, Stop, Violation, Witness, brute};
 use linpoint_history::rng::Rng;
@@ -93,6 +94,15 @@ fn assert_explains(spec: &Builtin, history: &History, order: &[Operation]) {
     }
 }
 
+/// Leaves out each block of a linearizable history: the rest must be linearizable.
+fn assert_removable(spec: &Builtin, history: &History) {
+    for block in shrink::removable(spec, &history.operations) {
+        let rows = history.operations.iter().enumerate();
+        let rest: Vec<_> = rows.filter(|(i, _)| !block.contains(&(*i as u32))).map(|(_, op)| *op).collect();
+        assert!(oracle(spec, history, &rest), "without {block:?} there is no order");
+    }
+}
+
 fn oracle(spec: &Builtin, history: &History, rows: &[Operation]) -> bool {
     brute::search(spec, rows, &history.symbols, &Budget::unlimited()).expect("no limit").holds()
 }
@@ -103,12 +113,14 @@ fn compare(spec: &Builtin, history: &History, rng: &mut Rng) {
         Ok(order) => {
             assert!(holds, "the oracle finds no order");
             assert_explains(spec, history, &order);
+            assert_removable(spec, history);
         }
         Err(violation) => {
             assert!(!holds, "the oracle finds an order: {violation:?}");
-            if !violation.core.is_empty() {
-                assert!(!oracle(spec, history, &violation.core), "the core can be explained");
-                assert!(!violation.reason.is_empty());
+            let timeline = Timeline::of(&history.operations, Ties::Strict);
+            let at = Some(*timeline.op(violation.at));
+            if let Some(core) = shrink::shrink(spec, &history.symbols, &history.operations, at) {
+                assert!(!oracle(spec, history, &core), "the core can be explained");
             }
         }
     }
