@@ -163,14 +163,11 @@ pub trait Reader: Send {
 }
 
 /// Starts reading. The specification says which operations there are and what they take and give back.
-pub fn open(
-    input: &Input,
-    spec: &Builtin,
-    options: &ReadOptions,
-) -> Result<Box<dyn Reader>, Diagnostic> {
+pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<Box<dyn Reader>, Diagnostic> {
     let mut source = source::Source::open(input, options)?;
     let name = source.name().to_owned();
-    let format = detect::format(&mut source, spec, options).map_err(|problem| problem.in_file(name.clone()))?;
+    let format =
+        detect::format(&mut source, spec, options).map_err(|problem| problem.in_file(name.clone()))?;
     let schema = schema::Schema::new(spec, options);
     let reader: Box<dyn Reader> = match format {
         Format::JsonLines => Box::new(json_lines::JsonLines::new(source, schema)),

@@ -66,6 +66,7 @@ pub(super) fn damaged(message: impl Into<String>, help: impl Into<String>) -> Di
 }
 
 /// The format needs a cargo feature.
+#[cfg(not(feature = "parquet"))]
 pub(super) fn not_built_in(format: Format) -> Diagnostic {
     Diagnostic::new(
         NOT_BUILT_IN,

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,6 +32,8 @@ pub(super) struct Source {
     taken: Arc<AtomicU64>,
     total: Option<u64>,
     name: String,
+    /// The file, if it is one that is not packed.
+    path: Option<PathBuf>,
     /// Lines before `start`.
     pub lines: u64,
 }
@@ -75,6 +78,10 @@ impl Source {
             taken,
             total,
             name,
+            path: match input {
+                Input::File(path) => Some(path.clone()),
+                _ => None,
+            },
             lines: 0,
         };
         source.unpack()?;
@@ -161,7 +168,14 @@ impl Source {
         }
     }
 
+    /// The file behind this, if its bytes are as they come out here.
+    #[cfg(feature = "parquet")]
+    pub fn plain_file(&self) -> Option<&std::path::Path> {
+        self.path.as_deref()
+    }
+
     /// Everything that is left.
+    #[cfg(feature = "parquet")]
     pub fn rest(&mut self) -> Result<Vec<u8>, Diagnostic> {
         let mut rest = self.bytes().to_vec();
         self.consume(rest.len());
@@ -194,6 +208,7 @@ impl Source {
             let rest = std::mem::replace(&mut self.input, Box::new(io::empty()));
             self.input = unpacker(Box::new(head.chain(rest)));
             (self.start, self.end, self.finished) = (0, 0, false);
+            self.path = None;
         }
         Ok(())
     }

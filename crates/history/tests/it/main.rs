@@ -1,6 +1,7 @@
 //! The integration tests of the crate, in one binary.
 
 mod diagnostics;
+mod documentation;
 mod events;
 mod json_lines;
 mod mutations;
