@@ -16,6 +16,7 @@ pub mod paths;
 pub mod priority_queue;
 pub mod queue;
 pub mod register;
+pub mod seed;
 pub mod shrink;
 pub mod stack;
 

@@ -8,6 +8,7 @@
 //! [`Spec`] (the sequential object a history is compared with).
 
 pub mod diagnostic;
+pub mod formal;
 pub mod formats;
 pub mod generate;
 pub mod history;

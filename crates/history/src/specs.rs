@@ -217,6 +217,11 @@ impl Spec for Builtin {
         read_only(self.kind, call.op, result)
     }
 
+    fn commutes(&self, a: (Call<'_>, &Value), b: (Call<'_>, &Value)) -> bool {
+        let looks = |x: &(Call<'_>, &Value)| read_only(self.kind, x.0.op, Some(x.1));
+        looks(&a) && looks(&b) || changes_commute(self, a, b)
+    }
+
     fn observes_process(&self) -> bool {
         matches!(self.kind, Kind::Lock | Kind::RwLock | Kind::Semaphore)
     }
@@ -269,6 +274,26 @@ fn read_only(kind: Kind, op: OpCode, result: Option<&Value>) -> bool {
         Kind::Counter => op == counter::READ,
         Kind::Lock | Kind::RwLock | Kind::Semaphore => is(Value::Bool(false)),
         Kind::Snapshot => op == snapshot::SCAN,
+    }
+}
+
+/// Do two operations, one of which at least may change the state, commute in every state?
+fn changes_commute(spec: &Builtin, a: (Call<'_>, &Value), b: (Call<'_>, &Value)) -> bool {
+    use codes::*;
+    let unbounded = spec.capacity.is_none();
+    match spec.kind {
+        // Insertions into a bag do, whatever their values.
+        Kind::PriorityQueue | Kind::PriorityQueueMax => {
+            unbounded && a.0.op == priority_queue::INSERT && b.0.op == priority_queue::INSERT
+        }
+        // What concerns different elements does; `insert_pair` concerns two.
+        Kind::Set | Kind::Multiset | Kind::List => {
+            let single = a.0.op != set::INSERT_PAIR && b.0.op != set::INSERT_PAIR;
+            let insertions = spec.kind != Kind::Set && a.0.op == set::ADD && b.0.op == set::ADD;
+            unbounded && single && (insertions || a.0.arg != b.0.arg)
+        }
+        Kind::Counter => a.0.op != counter::READ && b.0.op != counter::READ,
+        _ => false,
     }
 }
 

@@ -11,6 +11,7 @@ mod queue_monitor;
 mod recheck;
 mod register;
 mod replay;
+mod seed;
 mod segments;
 mod set;
 mod small;
