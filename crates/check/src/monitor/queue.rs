@@ -39,12 +39,10 @@ pub struct QueueMonitor {
     ring: Ring<Element>,
     loose: Vec<Loose>,
     free_loose: Vec<u32>,
-    /// For each row that was read and has not returned, where its value is.
-    places: VecDeque<u32>,
+    /// Dequeues that were read and have not returned, and where their value is.
+    returns: VecDeque<(u32, u32)>,
     /// Rows below this were read.
     read: u32,
-    /// Rows below this must be read before the gap can be judged: they hold all that was called by then.
-    reach: u32,
     /// The gap under way, which is also the number of the next return.
     gap: u32,
     enqueue_gap: u32,
@@ -105,6 +103,10 @@ const NONE: u32 = u32::MAX;
 const TAKEN: u32 = u32::MAX - 1;
 /// Places with this bit are of loose values.
 const LOOSE: u32 = 1 << 31;
+/// The place of an answer "empty".
+const EMPTY: u32 = u32::MAX - 3;
+/// How many gaps are judged at a time.
+const STRETCH: u32 = 64;
 /// The place of a dequeue whose value has another dequeue.
 const REPEATED: u32 = u32::MAX - 2;
 
@@ -153,7 +155,7 @@ impl Engine for QueueMonitor {
         self.ring.memory()
             + self.values.memory()
             + self.loose.capacity() * size_of::<Loose>()
-            + self.places.capacity() * 4
+            + self.returns.capacity() * 8
             + self.leaving.capacity() * 8
             + self.past.memory()
             + kept
@@ -171,7 +173,7 @@ impl QueueMonitor {
             return Ok(());
         }
         self.started = true;
-        (self.read, self.reach, self.gap) = (timeline.base(), timeline.base(), timeline.base());
+        (self.read, self.gap) = (timeline.base(), timeline.base());
         for value in initial_contents(cx.spec, cx.symbols)? {
             let mut row = Operation::new(linpoint_history::ProcessId(0), ENQUEUE);
             row.arg = value.unwrap_or(ValueId::NULL);
@@ -191,37 +193,36 @@ impl QueueMonitor {
         upto: u32,
         witness: &mut Witness,
     ) -> Result<(), Stop> {
-        let base = timeline.base();
-        let rows = timeline.rows();
         let upto = upto.min(timeline.end());
         while self.gap < upto {
-            let gap = self.gap;
-            if gap.is_multiple_of(4096) {
+            // Gaps are judged some at a time: knowing a little more than was called by then does no harm.
+            let until = upto.min(self.gap + STRETCH);
+            if until.is_multiple_of(4096) {
                 cx.budget.check(self.memory())?;
             }
-            // The first of them is the one that returns last.
-            if let Some(last) = timeline.called_in(gap).next() {
-                self.reach = self.reach.max(last.0 + 1);
+            let last = (self.gap..until).filter_map(|gap| timeline.called_in(gap).next()).max();
+            self.read_rows(cx, timeline, last.map_or(0, |last| last.0 + 1))?;
+            while let Some(&(id, place)) = self.returns.front()
+                && id < until
+            {
+                if self.place_empties(timeline, id + 1, witness) {
+                    return Ok(());
+                }
+                self.gap = id;
+                if place == EMPTY {
+                    if self.empties.iter().any(|&(empty, _)| empty == id) {
+                        return Err(self.covered_empty(cx, timeline, id));
+                    }
+                } else {
+                    self.dequeue_returns(cx, timeline, place, witness)?;
+                }
+                self.returns.pop_front();
+                self.gap = id + 1;
             }
-            while self.read < self.reach {
-                let row = &rows[(self.read - base) as usize];
-                self.read_row(cx, timeline, row)?;
-                self.read += 1;
-            }
-            if !self.empties.is_empty() && self.place_empties(timeline, witness) {
-                self.stalled = Some(Box::new(timeline.clone()));
+            if self.place_empties(timeline, until, witness) {
                 return Ok(());
             }
-            let row = &rows[(gap - base) as usize];
-            let place = self.places.pop_front().unwrap_or(NONE);
-            if row.op() == DEQUEUE {
-                if row.result != ValueId::NULL {
-                    self.dequeue_returns(cx, timeline, row, place, witness)?;
-                } else if self.empties.iter().any(|&(id, _)| id == gap) {
-                    return Err(self.covered_empty(cx, timeline, gap));
-                }
-            }
-            self.gap += 1;
+            self.gap = until;
         }
         Ok(())
     }
@@ -229,11 +230,7 @@ impl QueueMonitor {
     /// After a stall, when all rows are there.
     fn resume(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
         self.all_known = true;
-        while self.read < timeline.end() {
-            self.read_row(cx, timeline, timeline.op(OpId(self.read)))?;
-            self.read += 1;
-        }
-        self.reach = self.read;
+        self.read_rows(cx, timeline, timeline.end())?;
         for slot in self.ring.front()..self.ring.end() {
             if self.ring.get(slot).removal == NONE && !self.take_lost(timeline, slot, u32::MAX, None) {
                 break;
@@ -242,21 +239,32 @@ impl QueueMonitor {
         self.sweep(cx, timeline, timeline.end(), witness)
     }
 
-    /// Learns of a completed operation: which value, and where its other half is.
+    /// Learns of the completed operations below `upto`: which value, and where its other half is.
     #[inline]
-    fn read_row(&mut self, cx: &Context<'_>, timeline: &Timeline, row: &Operation) -> Result<(), Stop> {
-        let id = self.read;
-        let earliest = timeline.earliest(OpId(id));
-        let place = match row.op() {
-            ENQUEUE => self.read_enqueue(cx, row, id, earliest)?,
-            DEQUEUE if row.result == ValueId::NULL => {
-                self.empties.push((id, earliest));
-                NONE
+    fn read_rows(&mut self, cx: &Context<'_>, timeline: &Timeline, upto: u32) -> Result<(), Stop> {
+        if upto <= self.read {
+            return Ok(());
+        }
+        let from = (self.read - timeline.base()) as usize;
+        let to = (upto - timeline.base()) as usize;
+        let rows = &timeline.rows()[from..to];
+        let earliests = &timeline.earliests()[from..to];
+        for (row, &earliest) in rows.iter().zip(earliests) {
+            let id = self.read;
+            match row.op() {
+                ENQUEUE => self.read_enqueue(cx, row, id, earliest)?,
+                DEQUEUE if row.result == ValueId::NULL => {
+                    self.empties.push((id, earliest));
+                    self.returns.push_back((id, EMPTY));
+                }
+                DEQUEUE => {
+                    let place = self.read_dequeue(row.result, id, earliest);
+                    self.returns.push_back((id, place));
+                }
+                _ => return Err(Stop::Unsupported("not an operation of a queue".into())),
             }
-            DEQUEUE => self.read_dequeue(row.result, id, earliest),
-            _ => return Err(Stop::Unsupported("not an operation of a queue".into())),
-        };
-        self.places.push_back(place);
+            self.read += 1;
+        }
         Ok(())
     }
 
@@ -267,7 +275,7 @@ impl QueueMonitor {
         row: &Operation,
         id: u32,
         earliest: u32,
-    ) -> Result<u32, Stop> {
+    ) -> Result<(), Stop> {
         if row.arg == ValueId::NULL {
             return Err(Stop::Unsupported("null is enqueued".into()));
         }
@@ -275,10 +283,9 @@ impl QueueMonitor {
             return Err(Stop::Unsupported("an enqueue answers something".into()));
         }
         let mut element = Element { row: *row, earliest, inside: id + 1, removal: NONE, until: u32::MAX };
-        match self.values.get(row.arg.0) {
+        match self.values.claim(row.arg.0, self.ring.end()) {
             Seen::New => {
-                let slot = self.ring.push(element);
-                self.values.put(row.arg.0, slot);
+                self.ring.push(element);
             }
             Seen::At(place)
                 if place & LOOSE != 0 && self.loose[(place ^ LOOSE) as usize].insertion == NONE =>
@@ -290,16 +297,15 @@ impl QueueMonitor {
             }
             _ => return Err(inserted_twice(cx.symbols, row.arg)),
         }
-        Ok(NONE)
+        Ok(())
     }
 
     #[inline]
     fn read_dequeue(&mut self, value: ValueId, id: u32, earliest: u32) -> u32 {
-        match self.values.get(value.0) {
+        match self.values.take(value.0, |place| place & LOOSE == 0) {
             Seen::At(place) if place & LOOSE == 0 => {
                 let element = self.ring.get_mut(place);
                 (element.removal, element.until) = (id, earliest);
-                self.values.retire(value.0);
                 place
             }
             Seen::At(place) => {
@@ -376,12 +382,11 @@ impl QueueMonitor {
         &mut self,
         cx: &Context<'_>,
         timeline: &Timeline,
-        row: &Operation,
         place: u32,
         witness: &mut Witness,
     ) -> Result<(), Stop> {
         if place == REPEATED {
-            return Err(self.dequeued_twice(cx, timeline, row));
+            return Err(self.dequeued_twice(cx, timeline));
         }
         let mut slot = place;
         if place & LOOSE != 0 {
@@ -390,9 +395,9 @@ impl QueueMonitor {
             slot = loose.slot;
             if loose.slot == NONE {
                 if loose.insertion == NONE || loose.earliest > self.gap {
-                    return Err(self.not_yet_enqueued(cx, timeline, row));
+                    return Err(self.not_yet_enqueued(cx, timeline));
                 }
-                self.take_before(cx, timeline, row, loose.earliest, NONE, witness)?;
+                self.take_before(cx, timeline, loose.earliest, NONE, witness)?;
                 self.take_loose(loose, witness);
                 return Ok(());
             }
@@ -402,9 +407,9 @@ impl QueueMonitor {
         }
         let earliest = self.ring.get(slot).earliest;
         if earliest > self.gap {
-            return Err(self.not_yet_enqueued(cx, timeline, row));
+            return Err(self.not_yet_enqueued(cx, timeline));
         }
-        self.take_before(cx, timeline, row, earliest, slot, witness)?;
+        self.take_before(cx, timeline, earliest, slot, witness)?;
         self.take(timeline, slot, witness);
         while self.ring.front() < self.ring.end() && self.ring.get(self.ring.front()).removal == TAKEN {
             self.ring.pop();
@@ -418,7 +423,6 @@ impl QueueMonitor {
         &mut self,
         cx: &Context<'_>,
         timeline: &Timeline,
-        row: &Operation,
         earliest: u32,
         slot: u32,
         witness: &mut Witness,
@@ -431,9 +435,10 @@ impl QueueMonitor {
                     break;
                 }
                 let out = element.until <= self.gap
-                    || element.removal == NONE && self.take_lost(timeline, front, self.gap, Some(row));
+                    || element.removal == NONE
+                        && self.take_lost(timeline, front, self.gap, Some(timeline.op(OpId(self.gap))));
                 if !out {
-                    return Err(self.wrong_order(cx, timeline, row, front));
+                    return Err(self.wrong_order(cx, timeline, front));
                 }
                 self.take(timeline, front, witness);
             }
@@ -501,27 +506,46 @@ impl QueueMonitor {
         }
     }
 
-    /// Places the open answers "empty" if nothing is surely inside in this gap. True: that may depend on what is not known
-    /// before the end.
-    fn place_empties(&mut self, timeline: &Timeline, witness: &mut Witness) -> bool {
-        let gap = self.gap;
-        if !self.empties.iter().any(|&(_, earliest)| earliest <= gap) {
-            return false;
+    /// Places the open answers "empty" in the gaps from here to `until` in which nothing is surely inside. True: that may depend on
+    /// what is not known before the end, and rows are kept from now on.
+    #[inline]
+    fn place_empties(&mut self, timeline: &Timeline, until: u32, witness: &mut Witness) -> bool {
+        while self.gap < until && !self.empties.is_empty() {
+            let earliest = self.empties.iter().map(|empty| empty.1).fold(u32::MAX, u32::min);
+            if earliest >= until {
+                break;
+            }
+            self.gap = self.gap.max(earliest);
+            match self.covering() {
+                None => self.cut(timeline, witness),
+                Some(slot) => {
+                    let lost =
+                        self.removals.get(self.removals_used).is_some_and(|&(call, _)| call <= self.gap);
+                    if lost && self.ring.get(slot).removal == NONE && !self.all_known {
+                        self.stalled = Some(Box::new(timeline.clone()));
+                        return true;
+                    }
+                }
+            }
+            self.gap += 1;
         }
+        false
+    }
+
+    /// The first value of the ring that is surely inside in this gap.
+    fn covering(&mut self) -> Option<u32> {
         self.clear = self.clear.max(self.ring.front());
         while self.clear < self.ring.end() {
             let element = self.ring.get(self.clear);
-            if element.inside > gap {
+            if element.inside > self.gap {
                 break;
             }
-            if element.until > gap {
-                let lost = self.removals.get(self.removals_used).is_some_and(|&(call, _)| call <= gap);
-                return lost && element.removal == NONE && !self.all_known;
+            if element.until > self.gap {
+                return Some(self.clear);
             }
             self.clear += 1;
         }
-        self.cut(timeline, witness);
-        false
+        None
     }
 
     /// Nothing is surely inside: all that is in is taken, then come the open answers "empty".

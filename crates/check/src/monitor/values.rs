@@ -45,7 +45,7 @@ struct Few {
 
 #[derive(Debug)]
 struct Pages {
-    pages: Vec<Page>,
+    pages: [Page; 1024],
     gone: u32,
 }
 
@@ -65,14 +65,7 @@ impl ValueTable {
     pub fn get(&self, value: u32) -> Seen {
         match self.groups.get((value >> 16) as usize) {
             Some(Group::Paged(pages)) => {
-                let page = &pages.pages[(value >> 6 & 1023) as usize];
-                if page.block != NO_BLOCK {
-                    let place = self.blocks[page.block as usize][(value & 63) as usize];
-                    if place != 0 {
-                        return Seen::At(place - 1);
-                    }
-                }
-                if page.gone >> (value & 63) & 1 == 1 { Seen::Gone } else { Seen::New }
+                seen(&self.blocks, &pages.pages[(value >> 6 & 1023) as usize], value)
             }
             None | Some(Group::Untouched) => Seen::New,
             Some(Group::Full) => Seen::Gone,
@@ -83,63 +76,58 @@ impl ValueTable {
     /// Says that `value` is held in `place`.
     #[inline]
     pub fn put(&mut self, value: u32, place: u32) {
+        if let Some(Group::Paged(pages)) = self.groups.get_mut((value >> 16) as usize) {
+            let page = &mut pages.pages[(value >> 6 & 1023) as usize];
+            hold(&mut self.blocks, &mut self.free, page, value, place);
+        } else {
+            self.put_few(value, place);
+        }
+    }
+
+    /// What is known of `value`; if nothing is, it is held in `place` from now on.
+    #[inline]
+    pub fn claim(&mut self, value: u32, place: u32) -> Seen {
+        if let Some(Group::Paged(pages)) = self.groups.get_mut((value >> 16) as usize) {
+            let page = &mut pages.pages[(value >> 6 & 1023) as usize];
+            let known = seen(&self.blocks, page, value);
+            if known == Seen::New {
+                hold(&mut self.blocks, &mut self.free, page, value, place);
+            }
+            return known;
+        }
+        let known = self.get(value);
+        if known == Seen::New {
+            self.put_few(value, place);
+        }
+        known
+    }
+
+    /// What is known of `value`; if it is held in a place that `wanted` accepts, it is held no more.
+    #[inline]
+    pub fn take(&mut self, value: u32, wanted: impl Fn(u32) -> bool) -> Seen {
         let index = (value >> 16) as usize;
         if let Some(Group::Paged(pages)) = self.groups.get_mut(index) {
             let page = &mut pages.pages[(value >> 6 & 1023) as usize];
-            if page.block == NO_BLOCK {
-                page.block = match self.free.pop() {
-                    Some(block) => block,
-                    None => {
-                        self.blocks.push([0; 64]);
-                        self.blocks.len() as u32 - 1
-                    }
-                };
-            }
-            let slot = &mut self.blocks[page.block as usize][(value & 63) as usize];
-            page.held += u32::from(*slot == 0);
-            *slot = place + 1;
-            return;
-        }
-        self.put_few(index, value as u16, place);
-    }
-
-    /// Says that `value`, if it is held, is held no more.
-    #[inline]
-    pub fn retire(&mut self, value: u32) {
-        let index = (value >> 16) as usize;
-        match self.groups.get_mut(index) {
-            Some(Group::Paged(pages)) => {
-                let page = &mut pages.pages[(value >> 6 & 1023) as usize];
-                if page.block == NO_BLOCK {
-                    return;
-                }
-                let slot = &mut self.blocks[page.block as usize][(value & 63) as usize];
-                if *slot == 0 {
-                    return;
-                }
-                *slot = 0;
-                page.gone |= 1 << (value & 63);
-                page.held -= 1;
-                if page.held == 0 {
-                    self.free.push(page.block);
-                    page.block = NO_BLOCK;
-                }
+            let known = seen(&self.blocks, page, value);
+            if let Seen::At(place) = known
+                && wanted(place)
+            {
+                release(&mut self.blocks, &mut self.free, page, value);
                 pages.gone += 1;
                 if pages.gone == 1 << 16 {
                     self.groups[index] = Group::Full;
                     self.bytes -= PAGES_BYTES;
                 }
             }
-            Some(Group::Few(few)) => {
-                if let Ok(at) = few.held.binary_search_by_key(&(value as u16), |h| h.0) {
-                    few.held.remove(at);
-                    if let Err(at) = few.gone.binary_search(&(value as u16)) {
-                        few.gone.insert(at, value as u16);
-                    }
-                }
-            }
-            _ => {}
+            return known;
         }
+        self.take_few(value, wanted)
+    }
+
+    /// Says that `value`, if it is held, is held no more.
+    #[inline]
+    pub fn retire(&mut self, value: u32) {
+        self.take(value, |_| true);
     }
 
     /// Bytes held.
@@ -152,7 +140,8 @@ impl ValueTable {
 
     #[cold]
     #[inline(never)]
-    fn put_few(&mut self, index: usize, low: u16, place: u32) {
+    fn put_few(&mut self, value: u32, place: u32) {
+        let (index, low) = ((value >> 16) as usize, value as u16);
         if index >= self.groups.len() {
             self.groups.resize_with(index + 1, Group::default);
         }
@@ -172,12 +161,27 @@ impl ValueTable {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn take_few(&mut self, value: u32, wanted: impl Fn(u32) -> bool) -> Seen {
+        let known = self.get(value);
+        if let Seen::At(place) = known
+            && wanted(place)
+            && let Some(Group::Few(few)) = self.groups.get_mut((value >> 16) as usize)
+        {
+            few.held.retain(|held| held.0 != value as u16);
+            let at = few.gone.partition_point(|&gone| gone < value as u16);
+            few.gone.insert(at, value as u16);
+        }
+        known
+    }
+
     /// Turns a group of few into pages.
     fn page(&mut self, index: usize) {
         let Group::Few(few) = std::mem::take(&mut self.groups[index]) else { return };
         self.bytes = self.bytes.saturating_sub((few.held.len() + few.gone.len()) * 8) + PAGES_BYTES;
         let empty = Page { gone: 0, block: NO_BLOCK, held: 0 };
-        let mut pages = Box::new(Pages { pages: vec![empty; 1024], gone: few.gone.len() as u32 });
+        let mut pages = Box::new(Pages { pages: [empty; 1024], gone: few.gone.len() as u32 });
         for low in few.gone {
             pages.pages[usize::from(low >> 6)].gone |= 1 << (low & 63);
         }
@@ -185,6 +189,42 @@ impl ValueTable {
         for (low, place) in few.held {
             self.put((index as u32) << 16 | u32::from(low), place);
         }
+    }
+}
+
+#[inline]
+fn seen(blocks: &[[u32; 64]], page: &Page, value: u32) -> Seen {
+    if page.block != NO_BLOCK {
+        let place = blocks[page.block as usize][(value & 63) as usize];
+        if place != 0 {
+            return Seen::At(place - 1);
+        }
+    }
+    if page.gone >> (value & 63) & 1 == 1 { Seen::Gone } else { Seen::New }
+}
+
+#[inline]
+fn hold(blocks: &mut Vec<[u32; 64]>, free: &mut Vec<u32>, page: &mut Page, value: u32, place: u32) {
+    if page.block == NO_BLOCK {
+        page.block = free.pop().unwrap_or_else(|| {
+            blocks.push([0; 64]);
+            blocks.len() as u32 - 1
+        });
+    }
+    let slot = &mut blocks[page.block as usize][(value & 63) as usize];
+    page.held += u32::from(*slot == 0);
+    *slot = place + 1;
+}
+
+/// Forgets where a value is that is held on `page`.
+#[inline]
+fn release(blocks: &mut [[u32; 64]], free: &mut Vec<u32>, page: &mut Page, value: u32) {
+    blocks[page.block as usize][(value & 63) as usize] = 0;
+    page.gone |= 1 << (value & 63);
+    page.held -= 1;
+    if page.held == 0 {
+        free.push(page.block);
+        page.block = NO_BLOCK;
     }
 }
 

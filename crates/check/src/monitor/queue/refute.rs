@@ -9,15 +9,10 @@ use crate::monitor::cover::{Cover, fewest};
 use crate::timeline::{OpId, Timeline};
 
 impl QueueMonitor {
-    /// The value at `slot` was enqueued before that of `row`, and is still inside when `row` returns.
+    /// The value at `slot` was enqueued before that of the dequeue that returns in this gap, and is still inside.
     #[cold]
-    pub(super) fn wrong_order(
-        &self,
-        cx: &Context<'_>,
-        timeline: &Timeline,
-        row: &Operation,
-        slot: u32,
-    ) -> Stop {
+    pub(super) fn wrong_order(&self, cx: &Context<'_>, timeline: &Timeline, slot: u32) -> Stop {
+        let row = timeline.op(OpId(self.gap));
         let older = self.ring.get(slot);
         let mut core = Vec::new();
         if older.inside > 0 {
@@ -27,7 +22,7 @@ impl QueueMonitor {
         core.push(*row);
         if older.removal == NONE || OpId(older.removal).as_pending().is_some() {
             self.add_lost(timeline, &mut core);
-        } else {
+        } else if !self.removals.is_empty() {
             core.push(*timeline.op(OpId(older.removal)));
         }
         let (first, second) = (cx.symbols.value(older.row.arg), cx.symbols.value(row.result));
@@ -37,9 +32,10 @@ impl QueueMonitor {
         self.violated(core, reason)
     }
 
-    /// The dequeue `row` returns a value that nobody enqueued by then.
+    /// The dequeue that returns in this gap gives a value that nobody enqueued by then.
     #[cold]
-    pub(super) fn not_yet_enqueued(&self, cx: &Context<'_>, timeline: &Timeline, row: &Operation) -> Stop {
+    pub(super) fn not_yet_enqueued(&self, cx: &Context<'_>, timeline: &Timeline) -> Stop {
+        let row = timeline.op(OpId(self.gap));
         let mut core = vec![*row];
         let insertion = insertion_of(timeline, row.result, self);
         let value = cx.symbols.value(row.result);
@@ -48,9 +44,10 @@ impl QueueMonitor {
         self.violated(core, format!("dequeue -> {value} is impossible: {value} was {why}"))
     }
 
-    /// The dequeue `row` returns a value that another returned.
+    /// The dequeue that returns in this gap gives a value that another gave.
     #[cold]
-    pub(super) fn dequeued_twice(&self, cx: &Context<'_>, timeline: &Timeline, row: &Operation) -> Stop {
+    pub(super) fn dequeued_twice(&self, cx: &Context<'_>, timeline: &Timeline) -> Stop {
+        let row = timeline.op(OpId(self.gap));
         if let Some(lost) = self.lost.iter().find(|lost| lost.element.row.arg == row.result) {
             return self.lost_and_found(cx, row, lost);
         }
@@ -100,7 +97,8 @@ impl QueueMonitor {
         let mut core = vec![row];
         for cover in &chosen {
             core.extend(cover.insertion);
-            core.extend(cover.removal);
+            // A dequeue that is called later shows only that no pending one took the value.
+            core.extend(cover.removal.filter(|_| cover.to <= gap || !self.removals.is_empty()));
         }
         let left_over = |cover: &Cover| cover.removal.is_none_or(|op| op.is_pending());
         if let Some(last) = chosen.iter().filter(|cover| left_over(cover)).map(|cover| cover.from).max() {
