@@ -4,12 +4,13 @@
 //! Memory holds one chunk of rows, the rows the engine has not explained yet, and the rows that are explained but do not stand in the
 //! order yet (an enqueue whose neighbours are still undecided).
 
-use linpoint_history::{Builtin, Diagnostic, Operation, Symbols};
+use linpoint_history::{Builtin, Diagnostic, Kind, Operation, Symbols};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-use crate::engine::{Budget, Context, Engine, Limit, Stop, Violation, Witness};
+use crate::engine::{Budget, Context, Edit, Engine, Limit, Stop, Violation, Witness};
 use crate::feed::{Feed, Names};
+use crate::recheck::segments::Segments;
 use crate::recheck::{BadWitness, Recheck};
 use crate::resident::resident_bytes;
 use crate::timeline::{OpId, Ties, Timeline};
@@ -133,11 +134,94 @@ impl Drive<'_, '_> {
 /// A drive under way.
 pub(crate) struct Course {
     pub(crate) timeline: Timeline,
-    recheck: Recheck,
+    recheck: Judge,
     witness: Witness,
     /// Rows that were released from the timeline and do not stand in the order yet.
     floating: FxHashMap<u32, Operation>,
     explained: u32,
+    /// The order so far, for whoever wants it, while it has holes.
+    draft: Draft,
+}
+
+/// The recheck: of a plain order, or of one with holes.
+enum Judge {
+    Plain(Recheck),
+    Holes(Box<Segments>),
+}
+
+impl Judge {
+    fn new(spec: &Builtin, symbols: &Symbols) -> Judge {
+        if spec.kind == Kind::Stack && spec.capacity.is_none() && !spec.spurious {
+            Judge::Holes(Box::new(Segments::new(spec, symbols)))
+        } else {
+            Judge::Plain(Recheck::new(spec, symbols))
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, cx: &Context<'_>, id: OpId, row: &Operation) -> Result<(), BadWitness> {
+        match self {
+            Judge::Plain(recheck) => recheck.take(cx.spec, cx.symbols, id, row),
+            Judge::Holes(segments) => segments.push(id, row),
+        }
+    }
+
+    fn has(&self, id: u32) -> bool {
+        match self {
+            Judge::Plain(recheck) => recheck.has(id),
+            Judge::Holes(segments) => segments.has(id),
+        }
+    }
+
+    fn first_missing(&self) -> u32 {
+        match self {
+            Judge::Plain(recheck) => recheck.first_missing(),
+            Judge::Holes(segments) => segments.first_missing(),
+        }
+    }
+
+    fn operations(&self) -> u64 {
+        match self {
+            Judge::Plain(recheck) => recheck.operations(),
+            Judge::Holes(segments) => segments.operations(),
+        }
+    }
+
+    fn finish(&self, completed: u32) -> Result<u64, BadWitness> {
+        match self {
+            Judge::Plain(recheck) => recheck.finish(completed),
+            Judge::Holes(segments) => segments.finish(completed),
+        }
+    }
+}
+
+/// An order with holes, kept only for a sink.
+#[derive(Default)]
+struct Draft {
+    pieces: Vec<Piece>,
+    /// What was put behind each hole, last first.
+    behind: FxHashMap<u32, Vec<Operation>>,
+    has_holes: bool,
+}
+
+enum Piece {
+    Op(Operation),
+    Hole(u32),
+}
+
+impl Draft {
+    fn give(&mut self, cx: &Context<'_>, sink: &mut Option<Sink<'_>>) {
+        let Some(sink) = sink else { return };
+        for piece in self.pieces.drain(..) {
+            match piece {
+                Piece::Op(row) => sink(cx.symbols, &row),
+                Piece::Hole(name) => {
+                    let rows = self.behind.remove(&name).unwrap_or_default();
+                    rows.iter().rev().for_each(|row| sink(cx.symbols, row));
+                }
+            }
+        }
+    }
 }
 
 impl Course {
@@ -145,10 +229,11 @@ impl Course {
     pub(crate) fn new(spec: &Builtin, symbols: &Symbols, ties: Ties) -> Course {
         Course {
             timeline: Timeline::new(ties),
-            recheck: Recheck::new(spec, symbols),
+            recheck: Judge::new(spec, symbols),
             witness: Witness::default(),
             floating: FxHashMap::default(),
             explained: 0,
+            draft: Draft::default(),
         }
     }
 
@@ -173,7 +258,11 @@ impl Course {
         engine.advance(cx, &self.timeline, upto, &mut self.witness)?;
         self.explained = upto;
         self.settle(cx, sink)?;
-        let unseen = self.timeline.base().max(self.recheck.first_missing())..upto;
+        let carried = engine.carries_below();
+        if carried > 0 {
+            self.floating.retain(|id, _| *id >= carried);
+        }
+        let unseen = self.timeline.base().max(self.recheck.first_missing()).max(carried)..upto;
         for id in unseen.filter(|id| !self.recheck.has(*id)) {
             self.floating.insert(id, *self.timeline.op(OpId::completed(id)));
         }
@@ -191,23 +280,66 @@ impl Course {
         engine.finish(cx, &self.timeline, &mut self.witness)?;
         self.settle(cx, sink)?;
         self.recheck.finish(self.timeline.end())?;
+        self.draft.give(cx, sink);
         Ok(())
     }
 
     /// Rechecks the part of the order that is new.
     fn settle(&mut self, cx: &Context<'_>, sink: &mut Option<Sink<'_>>) -> Result<(), Halt> {
-        for id in self.witness.order.drain(..) {
-            let row = if id.as_pending().is_some() || id.0 >= self.timeline.base() {
-                *self.timeline.op(id)
-            } else {
-                self.floating.remove(&id.0).ok_or(BadWitness::TWICE)?
-            };
-            self.recheck.take(cx.spec, cx.symbols, id, &row)?;
-            if let Some(sink) = sink {
-                sink(cx.symbols, &row);
+        let mut witness = std::mem::take(&mut self.witness);
+        let mut holes = witness.holes.iter().peekable();
+        for (index, id) in witness.order.iter().enumerate() {
+            while let Some(hole) = holes.next_if(|hole| hole.at <= index) {
+                self.hole(hole.name, sink.is_some())?;
+            }
+            let row = self.row(*id)?;
+            self.recheck.take(cx, *id, &row)?;
+            match sink {
+                Some(_) if self.draft.has_holes => self.draft.pieces.push(Piece::Op(row)),
+                Some(sink) => sink(cx.symbols, &row),
+                None => {}
             }
         }
+        for hole in holes {
+            self.hole(hole.name, sink.is_some())?;
+        }
+        for edit in &witness.edits {
+            self.edit(edit, sink.is_some())?;
+        }
+        // The room is used again.
+        witness.clear();
+        self.witness = witness;
         Ok(())
+    }
+
+    fn row(&mut self, id: OpId) -> Result<Operation, BadWitness> {
+        if id.as_pending().is_some() || id.0 >= self.timeline.base() {
+            return self.timeline.get(id).copied().ok_or(BadWitness::TWICE);
+        }
+        self.floating.remove(&id.0).ok_or(BadWitness::TWICE)
+    }
+
+    fn hole(&mut self, name: u32, drafted: bool) -> Result<(), BadWitness> {
+        let Judge::Holes(segments) = &mut self.recheck else { return Err(BadWitness::HOLES) };
+        if drafted {
+            self.draft.has_holes = true;
+            self.draft.pieces.push(Piece::Hole(name));
+        }
+        segments.hole(name)
+    }
+
+    fn edit(&mut self, edit: &Edit, drafted: bool) -> Result<(), BadWitness> {
+        let Judge::Holes(segments) = &mut self.recheck else { return Err(BadWitness::HOLES) };
+        match edit {
+            Edit::Fill { hole, op, row } => {
+                self.floating.remove(&op.0);
+                if drafted {
+                    self.draft.behind.entry(*hole).or_default().push(*row);
+                }
+                segments.fill(*hole, *op, row)
+            }
+            Edit::Close { hole } => segments.close(*hole),
+        }
     }
 
     /// What the way a drive went means.

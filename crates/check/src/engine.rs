@@ -45,6 +45,12 @@ pub trait Engine {
     fn memory(&self) -> usize {
         0
     }
+
+    /// Operations below this that do not stand in the order yet will come with their rows ([`Edit::Fill`]), so that nobody
+    /// else needs to remember these.
+    fn carries_below(&self) -> u32 {
+        0
+    }
 }
 
 /// The order found, as far as it is known. The driver takes what is in it after each step.

@@ -14,6 +14,7 @@ use crate::metastate::register::RegisterMetastates;
 use crate::metastate::stack::StackMetastates;
 use crate::monitor::register::RegisterMonitor;
 use crate::monitor::set::SetMonitor;
+use crate::monitor::stack::StackMonitor;
 use crate::monitor::{PriorityQueueMonitor, QueueMonitor};
 
 /// What the user asked for.
@@ -73,7 +74,9 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
         Kind::Queue => {
             vec![monitor(|_| Box::new(QueueMonitor::new())), metastate(|_| Box::new(QueueMetastates::new()))]
         }
-        Kind::Stack => vec![metastate(|_| Box::new(StackMetastates::new()))],
+        Kind::Stack => {
+            vec![monitor(|_| Box::new(StackMonitor::new())), metastate(|_| Box::new(StackMetastates::new()))]
+        }
         Kind::PriorityQueue | Kind::PriorityQueueMax => {
             vec![
                 monitor(|_| Box::new(PriorityQueueMonitor::new())),

@@ -33,6 +33,8 @@ pub struct BadWitness {
 impl BadWitness {
     /// An operation that is neither open nor waiting for its place.
     pub const TWICE: BadWitness = BadWitness { position: u64::MAX, why: "an operation stands in it twice" };
+    /// Only stack orders may have holes.
+    pub const HOLES: BadWitness = BadWitness { position: u64::MAX, why: "it has holes" };
 }
 
 /// The recheck of one witness.

@@ -249,6 +249,10 @@ impl Engine for StackMonitor {
         Ok(())
     }
 
+    fn carries_below(&self) -> u32 {
+        self.windows.done().saturating_sub(1).saturating_sub(self.windows.shift())
+    }
+
     fn memory(&self) -> usize {
         self.pairs.memory() + self.windows.memory() + self.kept.capacity() * size_of::<Operation>()
     }
