@@ -40,11 +40,12 @@ impl Operation {
         }
     }
 
-    /// Changes who calls what. The process number is not above [`Operation::MAX_PROCESS`].
-    #[inline]
-    pub(crate) fn set_who_what(&mut self, process: ProcessId, op: OpCode) {
+    /// As [`Operation::new`], for a process number known not to be above [`Operation::MAX_PROCESS`].
+    #[inline(always)]
+    pub(crate) fn of(process: ProcessId, op: OpCode) -> Operation {
         debug_assert!(process.0 <= Self::MAX_PROCESS);
-        self.who_what = process.0 << 8 | u32::from(op.0);
+        let who_what = process.0 << 8 | u32::from(op.0);
+        Operation { call: 0, ret: 0, arg: ValueId::NULL, result: ValueId::NULL, key: KeyId::NONE, who_what }
     }
 
     /// The process that called it.

@@ -61,13 +61,28 @@ struct Expected {
     shape: Shape,
     /// Which of the stored numbers 0, 1, 2 and 3-or-more (a small integer) need no closer look, one bit each.
     plain: u8,
+    /// What `true` means here.
+    truth: ValueId,
 }
 
 impl Expected {
     fn new(shape: Shape) -> Expected {
         let samples = [Value::Bool(true), Value::Bool(false), Value::Null, Value::Int(0)];
         let admitted = samples.iter().enumerate().filter(|(_, value)| shape.admits(value));
-        Expected { shape, plain: admitted.map(|(bit, _)| 1 << bit).sum() }
+        let plain = admitted.map(|(bit, _)| 1 << bit).sum();
+        Expected { shape, plain, truth: shape.normalise(ValueId::TRUE) }
+    }
+
+    /// Does the stored number need no table, and is it admitted as it is?
+    #[inline(always)]
+    fn is_plain(&self, stored: u32) -> bool {
+        (self.plain & 1 << stored.min(3) != 0) & (stored < ValueId::INLINE + BIAS)
+    }
+
+    /// The value of a stored number that is plain.
+    #[inline(always)]
+    fn plain(&self, stored: u32) -> ValueId {
+        if stored == 0 { self.truth } else { ValueId(stored.wrapping_sub(BIAS)) }
     }
 }
 
@@ -138,36 +153,69 @@ impl Binary {
         Ok(!self.done)
     }
 
-    /// Makes rows of the columns.
+    /// Makes rows of the columns. The usual rows are made without a branch that could be mispredicted; if one of them
+    /// needs a closer look, the block is made again with care.
     fn assemble(&self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
         let columns = &self.columns;
         let count = columns.len();
-        let (processes, keys) = (&columns.processes[..count], &columns.keys[..count]);
+        let (ops, processes) = (&columns.ops[..count], &columns.processes[..count]);
         let (args, results) = (&columns.args[..count], &columns.results[..count]);
         let (returns, durations) = (&columns.returns[..count], &columns.durations[..count]);
+        let before = rows.len();
+        let mut is_usual = columns.keys.iter().all(|&key| key == 0);
         let mut ret = columns.start;
-        rows.reserve(count);
-        for (i, &op) in columns.ops.iter().enumerate() {
-            let known = self.operations.get(op as usize).ok_or_else(unexplained)?;
-            let process = *self.processes.get(processes[i] as usize).ok_or_else(unexplained)?;
-            let mut row = Operation::new(process, known.op);
+        rows.extend((0..count).map(|i| {
+            let known = self.operations.get(ops[i] as usize);
+            let process = self.processes.get(processes[i] as usize);
+            let (Some(known), Some(process)) = (known, process) else {
+                is_usual = false;
+                return Operation::of(ProcessId(0), OpCode(0));
+            };
+            let mut row = Operation::of(*process, known.op);
             ret = ret.wrapping_add(returns[i] as i64);
             row.ret = ret;
             row.call = ret.wrapping_sub(durations[i] as i64);
+            row.arg = known.arg.plain(args[i]);
+            row.result = known.result.plain(results[i]);
+            is_usual &= known.arg.is_plain(args[i])
+                & known.result.is_plain(results[i])
+                & (row.call <= ret)
+                & (ret != Operation::NEVER);
+            row
+        }));
+        if is_usual {
+            return Ok(());
+        }
+        rows.truncate(before);
+        self.assemble_carefully(rows)
+    }
+
+    /// As [`Binary::assemble`], for rows with keys, with values from the table, pending, or wrong.
+    fn assemble_carefully(&self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
+        let columns = &self.columns;
+        let mut ret = columns.start;
+        for (i, &op) in columns.ops.iter().enumerate() {
+            let known = self.operations.get(op as usize).ok_or_else(unexplained)?;
+            let process = *self.processes.get(columns.processes[i] as usize).ok_or_else(unexplained)?;
+            let mut row = Operation::of(process, known.op);
+            ret = ret.wrapping_add(columns.returns[i] as i64);
+            row.ret = ret;
+            row.call = ret.wrapping_sub(columns.durations[i] as i64);
             if row.call > row.ret {
                 return Err(problem::return_before_call(&row));
             }
-            if keys[i] != 0 {
-                row.key = *self.keys.get(keys[i] as usize - 1).ok_or_else(unexplained)?;
+            if let Some(key) = columns.keys[i].checked_sub(1) {
+                row.key = *self.keys.get(key as usize).ok_or_else(unexplained)?;
             }
-            row.arg = match plain(args[i], known.arg) {
-                Some(id) => id,
-                None => self.looked_up(args[i], known, problem::ARGUMENT)?,
+            let (arg, result) = (columns.args[i], columns.results[i]);
+            row.arg = match known.arg.is_plain(arg) {
+                true => known.arg.plain(arg),
+                false => self.looked_up(arg, known, problem::ARGUMENT)?,
             };
             if !row.is_pending() {
-                row.result = match plain(results[i], known.result) {
-                    Some(id) => id,
-                    None => self.looked_up(results[i], known, problem::RESULT)?,
+                row.result = match known.result.is_plain(result) {
+                    true => known.result.plain(result),
+                    false => self.looked_up(result, known, problem::RESULT)?,
                 };
             }
             rows.push(row);
@@ -192,13 +240,6 @@ impl Binary {
         self.schema.check(known.op, value, what)?;
         Ok(shape.normalise(id))
     }
-}
-
-/// A value that needs no table and is admitted as it is.
-#[inline(always)]
-fn plain(stored: u32, expected: Expected) -> Option<ValueId> {
-    let is_plain = expected.plain & 1 << stored.min(3) != 0 && stored < ValueId::INLINE + BIAS;
-    is_plain.then(|| expected.shape.normalise(ValueId(stored.wrapping_sub(BIAS))))
 }
 
 #[cold]

@@ -54,18 +54,16 @@ impl JsonLines {
         let bytes = self.source.bytes();
         let mut at = 0;
         let before = rows.len();
-        'lines: while rows.len() < full {
+        while rows.len() < full {
             let line = &bytes[at..];
-            for attempt in 0..self.templates.len() {
-                let index = (self.current + attempt) % self.templates.len();
-                if let Some((row, used)) = self.templates[index].read(line, &self.names, symbols) {
-                    rows.push(row);
-                    at += used;
-                    self.current = index;
-                    continue 'lines;
-                }
-            }
-            break;
+            let Some(current) = self.templates.get(self.current) else { break };
+            let read = match current.read(line, &self.names, symbols) {
+                None => another(&self.templates, &mut self.current, line, &self.names, symbols),
+                read => read,
+            };
+            let Some((row, used)) = read else { break };
+            rows.push(row);
+            at += used;
         }
         self.source.lines += (rows.len() - before) as u64;
         self.source.consume(at);
@@ -112,6 +110,24 @@ impl JsonLines {
             self.oldest = (self.oldest + 1) % TEMPLATES;
         }
     }
+}
+
+/// The templates after the current one, in turn.
+#[cold]
+fn another(
+    templates: &[Template],
+    current: &mut usize,
+    line: &[u8],
+    names: &OpNames,
+    symbols: &mut Symbols,
+) -> Option<(Operation, usize)> {
+    let (count, first) = (templates.len(), *current);
+    let mut others = (1..count).map(|step| (first + step) % count);
+    others.find_map(|index| {
+        let read = templates[index].read(line, names, symbols)?;
+        *current = index;
+        Some(read)
+    })
 }
 
 impl Reader for JsonLines {

@@ -31,8 +31,9 @@ pub(super) struct Known {
 /// What an argument or a result may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
-    shape: Shape,
     classes: Class,
+    /// What `true` means here.
+    truth: ValueId,
 }
 
 /// The operations met so far.
@@ -57,7 +58,7 @@ impl Expected {
             // Lists are left to the slow path, which looks into them.
             Shape::Pair | Shape::List => 0,
         };
-        Expected { shape, classes }
+        Expected { classes, truth: shape.normalise(ValueId::TRUE) }
     }
 
     /// Is a value of this class expected?
@@ -68,7 +69,7 @@ impl Expected {
 
     #[inline(always)]
     pub fn normalise(&self, value: ValueId) -> ValueId {
-        self.shape.normalise(value)
+        if value == ValueId::TRUE { self.truth } else { value }
     }
 }
 
@@ -81,14 +82,20 @@ impl OpNames {
     #[inline(always)]
     pub fn find(&self, text: &[u8; 16]) -> Option<(&Known, usize)> {
         let word = u128::from_le_bytes(*text);
-        let quotes = word ^ u128::from_le_bytes([b'"'; 16]);
-        let ones = u128::from_le_bytes([1; 16]);
-        let zero_bytes = quotes.wrapping_sub(ones) & !quotes & (ones << 7);
-        let length = (zero_bytes.trailing_zeros() / 8) as usize;
+        let (low, high) = (word as u64, (word >> 64) as u64);
+        let length = match quote(low) {
+            8 => 8 + quote(high),
+            length => length,
+        };
         if length == 0 || length == 16 {
             return None;
         }
-        let name = word & (u128::MAX >> (128 - 8 * length));
+        // Shifts by a whole word are not shifts, hence in two steps.
+        let name = if length < 8 {
+            u128::from(low & ((1 << (8 * length)) - 1))
+        } else {
+            u128::from(high & ((1 << (8 * length - 64)) - 1)) << 64 | u128::from(low)
+        };
         let known = self.places[place(name, self.factor)].as_ref()?;
         (known.name == name).then_some((known, length))
     }
@@ -121,6 +128,14 @@ impl OpNames {
         // No multiplication found: this name stays with the slow path.
         self.known.pop();
     }
+}
+
+/// The place of the first quote among eight bytes; 8 if there is none.
+#[inline(always)]
+fn quote(word: u64) -> usize {
+    let quotes = word ^ 0x2222_2222_2222_2222;
+    let found = quotes.wrapping_sub(0x0101_0101_0101_0101) & !quotes & 0x8080_8080_8080_8080;
+    (found.trailing_zeros() / 8) as usize
 }
 
 #[inline(always)]

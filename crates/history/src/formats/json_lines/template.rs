@@ -10,8 +10,8 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::digits::{POWERS, leading_digits};
-use super::op_names::{BOOL, Class, INT, NULL, OpNames, TEXT, TRUE};
-use crate::operation::{KeyId, OpCode, Operation, ProcessId};
+use super::op_names::{BOOL, Class, INT, Known, NULL, OpNames, TEXT, TRUE};
+use crate::operation::{KeyId, Operation, ProcessId};
 use crate::symbols::{Symbols, ValueId};
 use crate::value::Value;
 
@@ -38,7 +38,13 @@ pub(super) enum Slot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
     parts: Vec<Part>,
+    /// The parts of a line with the usual fields in the usual order.
+    usual: Option<[Part; USUAL.len()]>,
 }
+
+/// The order of fields in the contract, read without asking at each what it is.
+const USUAL: [Slot; 7] =
+    [Slot::Process, Slot::Op, Slot::Arg, Slot::Result, Slot::Call, Slot::Return, Slot::Nothing];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
@@ -51,7 +57,7 @@ struct Part {
 impl Template {
     /// The template of a line, given where its values are, in order.
     pub fn of(line: &[u8], values: &[(Slot, Range<usize>)]) -> Option<Template> {
-        let mut template = Template { parts: Vec::new() };
+        let mut template = Template { parts: Vec::new(), usual: None };
         let mut at = 0;
         for (slot, range) in values {
             let (start, end) = match (slot, line.get(range.start)?) {
@@ -63,6 +69,9 @@ impl Template {
             at = end;
         }
         template.literal(line.get(at..)?, Slot::Nothing);
+        if template.parts.iter().map(|part| part.slot).eq(USUAL) {
+            template.usual = template.parts.as_slice().try_into().ok();
+        }
         // A line this long is not what the buffer's margin was made for.
         (line.len() <= super::MARGIN / 2).then_some(template)
     }
@@ -81,70 +90,110 @@ impl Template {
     /// Reads a line that begins `bytes`, its end included; the row and the bytes used.
     #[inline]
     pub fn read(&self, bytes: &[u8], names: &OpNames, symbols: &mut Symbols) -> Option<(Operation, usize)> {
-        let mut row = Operation::new(ProcessId(0), OpCode(0));
-        row.ret = Operation::NEVER;
-        let (mut process, mut op) = (ProcessId(0), None);
-        let (mut arg, mut result) = ((ValueId::NULL, NULL), (ValueId::NULL, NULL));
+        match &self.usual {
+            Some(parts) => read_usual(parts, bytes, names, symbols),
+            None => self.read_any(bytes, names, symbols),
+        }
+    }
+
+    fn read_any(&self, bytes: &[u8], names: &OpNames, symbols: &mut Symbols) -> Option<(Operation, usize)> {
+        let mut found = Found::default();
         let mut at = 0;
         for part in &self.parts {
-            let here = u128::from_le_bytes(*chunk(bytes, at)?);
-            if here & part.mask != part.word {
-                return None;
-            }
-            at += part.length as usize;
+            at = part.pass(bytes, at)?;
             match part.slot {
-                Slot::Process => {
-                    let used;
-                    (process, used) = read_process(bytes, at, symbols)?;
-                    at += used;
-                }
+                Slot::Process => (found.process, at) = read_process(bytes, at, symbols)?,
                 Slot::Op => {
                     let (known, length) = names.find(chunk(bytes, at)?)?;
-                    op = Some(known);
-                    at += length;
+                    (found.known, at) = (Some(known), at + length);
                 }
-                Slot::Arg => {
-                    let (id, class, used) = value(bytes, at, symbols)?;
-                    arg = (id, class);
-                    at += used;
-                }
-                Slot::Result => {
-                    let (id, class, used) = value(bytes, at, symbols)?;
-                    result = (id, class);
-                    at += used;
-                }
-                Slot::Call => {
-                    let (stamp, used) = stamp(bytes, at)?;
-                    row.call = stamp;
-                    at += used;
-                }
-                Slot::Return => {
-                    if bytes[at..].starts_with(b"null") {
-                        at += 4;
-                    } else {
-                        let (stamp, used) = stamp(bytes, at)?;
-                        row.ret = stamp;
-                        at += used;
-                    }
-                }
+                Slot::Arg => (found.arg, at) = value(bytes, at, symbols)?,
+                Slot::Result => (found.result, at) = value(bytes, at, symbols)?,
+                Slot::Call => (found.call, at) = stamp(bytes, at)?,
+                Slot::Return => (found.ret, at) = stamp_or_null(bytes, at)?,
                 Slot::Key => {
-                    let (id, _, used) = value(bytes, at, symbols)?;
-                    row.key = if id.is_null() { KeyId::NONE } else { symbols.key(&symbols.value(id)) };
-                    at += used;
+                    let id;
+                    ((id, _), at) = value(bytes, at, symbols)?;
+                    found.key = if id.is_null() { KeyId::NONE } else { symbols.key(&symbols.value(id)) };
                 }
-                Slot::Other => at += other(bytes, at)?,
+                Slot::Other => at = other(bytes, at)?,
                 Slot::Failed | Slot::Nothing => {}
             }
         }
-        let known = op?;
-        let fits = known.arg.admits(arg.1) & (known.result.admits(result.1) | row.is_pending());
-        if !fits || row.ret < row.call {
+        found.row().map(|row| (row, at))
+    }
+}
+
+/// As [`Template::read`], for the usual fields in the usual order.
+#[inline(always)]
+fn read_usual(
+    parts: &[Part; USUAL.len()],
+    bytes: &[u8],
+    names: &OpNames,
+    symbols: &mut Symbols,
+) -> Option<(Operation, usize)> {
+    let [before_process, before_op, before_arg, before_result, before_call, before_return, end] = parts;
+    let (process, at) = read_process(bytes, before_process.pass(bytes, 0)?, symbols)?;
+    let at = before_op.pass(bytes, at)?;
+    let (known, length) = names.find(chunk(bytes, at)?)?;
+    let (arg, at) = value(bytes, before_arg.pass(bytes, at + length)?, symbols)?;
+    let (result, at) = value(bytes, before_result.pass(bytes, at)?, symbols)?;
+    let (call, at) = stamp(bytes, before_call.pass(bytes, at)?)?;
+    let (ret, at) = stamp_or_null(bytes, before_return.pass(bytes, at)?)?;
+    let at = end.pass(bytes, at)?;
+    let found = Found { process, known: Some(known), arg, result, call, ret, key: KeyId::NONE };
+    found.row().map(|row| (row, at))
+}
+
+impl Part {
+    /// Compares with the literal; the place after it.
+    #[inline(always)]
+    fn pass(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let here = u128::from_le_bytes(*chunk(bytes, at)?);
+        (here & self.mask == self.word).then_some(at + self.length as usize)
+    }
+}
+
+/// What a line has said.
+struct Found<'a> {
+    process: ProcessId,
+    known: Option<&'a Known>,
+    arg: (ValueId, Class),
+    result: (ValueId, Class),
+    call: i64,
+    ret: i64,
+    key: KeyId,
+}
+
+impl Default for Found<'_> {
+    fn default() -> Self {
+        Found {
+            process: ProcessId(0),
+            known: None,
+            arg: (ValueId::NULL, NULL),
+            result: (ValueId::NULL, NULL),
+            call: 0,
+            ret: Operation::NEVER,
+            key: KeyId::NONE,
+        }
+    }
+}
+
+impl Found<'_> {
+    /// The row, unless something about it needs a closer look.
+    #[inline(always)]
+    fn row(self) -> Option<Operation> {
+        let known = self.known?;
+        let is_pending = self.ret == Operation::NEVER;
+        let fits = known.arg.admits(self.arg.1) & (known.result.admits(self.result.1) | is_pending);
+        if !fits | (self.ret < self.call) {
             return None;
         }
-        row.set_who_what(process, known.op);
-        row.arg = known.arg.normalise(arg.0);
-        row.result = if row.is_pending() { ValueId::NULL } else { known.result.normalise(result.0) };
-        Some((row, at))
+        let mut row = Operation::of(self.process, known.op);
+        (row.call, row.ret, row.key) = (self.call, self.ret, self.key);
+        row.arg = known.arg.normalise(self.arg.0);
+        row.result = if is_pending { ValueId::NULL } else { known.result.normalise(self.result.0) };
+        Some(row)
     }
 }
 
@@ -182,50 +231,72 @@ fn number(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     (length > 0 && !leading_zero).then_some((number, length))
 }
 
+/// A stamp, and the place after it.
 #[inline(always)]
 fn stamp(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
-    number(bytes, at).map(|(n, used)| (n as i64, used))
+    number(bytes, at).map(|(n, length)| (n as i64, at + length))
+}
+
+#[inline(always)]
+fn stamp_or_null(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    match stamp(bytes, at) {
+        None if bytes.get(at..)?.starts_with(b"null") => Some((Operation::NEVER, at + 4)),
+        found => found,
+    }
 }
 
 #[inline(always)]
 fn read_process(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ProcessId, usize)> {
-    let (process, used) = match number(bytes, at) {
-        Some((n, used)) => (symbols.process_number(n as i64), used),
-        None => {
-            let text = text(bytes, at)?;
-            (symbols.process(&Value::text(text)), text.len() + 2)
-        }
+    let (process, length) = match number(bytes, at) {
+        Some((n, length)) => (symbols.process_number(n as i64), length),
+        None => named_process(bytes, at, symbols)?,
     };
-    (process.0 <= Operation::MAX_PROCESS).then_some((process, used))
+    (process.0 <= Operation::MAX_PROCESS).then_some((process, at + length))
 }
 
-/// A value that is no list: its number, its class, its length.
+#[cold]
+fn named_process(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ProcessId, usize)> {
+    let text = text(bytes, at)?;
+    Some((symbols.process(&Value::text(text)), text.len() + 2))
+}
+
+/// A value that is no list: its number and its class, and the place after it.
 #[inline(always)]
-fn value(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ValueId, Class, usize)> {
-    const WORD_NULL: u32 = u32::from_le_bytes(*b"null");
-    const WORD_TRUE: u32 = u32::from_le_bytes(*b"true");
-    const WORD_FALS: u32 = u32::from_le_bytes(*b"fals");
+fn value(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<((ValueId, Class), usize)> {
     let first = word(bytes, at)?;
     let (length, small) = leading_digits(first);
-    let leading_zero = first as u8 == b'0';
-    if (1..8).contains(&length) && !(leading_zero && length > 1) {
-        return Some((ValueId(small as u32), INT, length));
+    let is_null = first as u32 == u32::from_le_bytes(*b"null");
+    let is_small = length.wrapping_sub(1) < 7 && (first as u8 != b'0' || length == 1);
+    // Which of the two it is cannot be predicted, and need not be.
+    if is_null | is_small {
+        let id = if is_null { ValueId::NULL } else { ValueId(small as u32) };
+        return Some(((id, if is_null { NULL } else { INT }), at + if is_null { 4 } else { length }));
     }
+    let (id, class, length) = long_value(first, bytes, at, symbols)?;
+    Some(((id, class), at + length))
+}
+
+/// The other values: truth, large integers, text.
+#[inline]
+fn long_value(first: u64, bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ValueId, Class, usize)> {
+    const WORD_TRUE: u32 = u32::from_le_bytes(*b"true");
+    const WORD_FALS: u32 = u32::from_le_bytes(*b"fals");
     match first as u32 {
-        WORD_NULL => Some((ValueId::NULL, NULL, 4)),
         WORD_TRUE => Some((ValueId::TRUE, TRUE, 4)),
         WORD_FALS if bytes.get(at + 4) == Some(&b'e') => Some((ValueId::FALSE, BOOL, 5)),
-        _ if length == 8 => number(bytes, at).map(|(n, used)| (symbols.intern_int(n as i64), INT, used)),
-        _ => text(bytes, at).map(|text| (symbols.intern_text(text), TEXT, text.len() + 2)),
+        _ => match number(bytes, at) {
+            Some((n, length)) => Some((symbols.intern_int(n as i64), INT, length)),
+            None => text(bytes, at).map(|text| (symbols.intern_text(text), TEXT, text.len() + 2)),
+        },
     }
 }
 
-/// The length of a value that does not matter.
+/// The place after a value that does not matter.
 #[inline]
 fn other(bytes: &[u8], at: usize) -> Option<usize> {
     match number(bytes, at) {
-        Some((_, used)) => Some(used),
-        None => text(bytes, at).map(|text| text.len() + 2),
+        Some((_, length)) => Some(at + length),
+        None => text(bytes, at).map(|text| at + text.len() + 2),
     }
 }
 
