@@ -1,6 +1,7 @@
 //! Tests of the engines against the oracle.
 
 mod brute;
+mod corpus;
 mod decide;
 mod generate;
 mod generic;
