@@ -105,6 +105,14 @@ impl Witness {
         self.edits.clear();
     }
 
+    /// Adds another piece behind this one.
+    pub fn extend(&mut self, more: Witness) {
+        let before = self.order.len();
+        self.order.extend(more.order);
+        self.holes.extend(more.holes.into_iter().map(|hole| Hole { at: hole.at + before, ..hole }));
+        self.edits.extend(more.edits);
+    }
+
     /// The whole order without holes, given that nothing was taken from this witness yet.
     pub fn into_order(self) -> Vec<OpId> {
         if self.holes.is_empty() {

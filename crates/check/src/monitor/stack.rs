@@ -12,6 +12,7 @@ mod explain;
 mod nested;
 mod pairs;
 mod peel;
+mod pending;
 mod windows;
 
 use linpoint_history::specs::codes::stack::PUSH;
@@ -19,6 +20,7 @@ use linpoint_history::{Operation, ProcessId, Value, ValueId};
 
 use self::explain::Entry;
 use self::pairs::{Kind, Odd, Pairs};
+use self::pending::{NoOrder, PendingPop};
 use self::windows::{Rows, Windows, Wrong};
 use crate::engine::{Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
@@ -124,6 +126,65 @@ impl StackMonitor {
         }
     }
 
+    /// Decides the rows since the first pending pop: as if there were none, and if that fails, with them.
+    fn finish_pending(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        out: &mut Witness,
+    ) -> Result<(), Stop> {
+        let rows =
+            Rows { timeline, kept: &self.kept, kept_base: self.kept_base, shift: self.windows.shift() };
+        let (mut without, mut order) = (self.windows.clone(), Witness::default());
+        if without.advance(&self.pairs, rows, self.pairs.end(), &mut order).is_ok() {
+            without.finish(&mut order);
+            self.windows = without;
+            out.extend(order);
+            return Ok(());
+        }
+        let shift = self.windows.shift();
+        let pending = (0..).zip(timeline.pending()).filter(|(_, row)| row.op() != PUSH);
+        let called = |index| timeline.earliest(OpId::pending(index)) + shift;
+        let pops: Vec<PendingPop> =
+            pending.map(|(index, _)| PendingPop { called: called(index), index }).collect();
+        let mut with = self.windows.clone();
+        match with.settle_pending(&self.pairs, rows, pops.clone(), cx.budget, out) {
+            Ok(()) => {
+                self.windows = with;
+                Ok(())
+            }
+            Err(NoOrder::Stop(stop)) => Err(stop),
+            Err(NoOrder::Violated) => Err(self.violated_with_pending(pops, cx, timeline)),
+        }
+    }
+
+    /// A core that holds even if the earliest pending pops take all that is left over, if there is one.
+    fn violated_with_pending(
+        &self,
+        mut pops: Vec<PendingPop>,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+    ) -> Stop {
+        let shift = self.windows.shift();
+        pops.sort_unstable_by_key(|pop| pop.called);
+        let first = pops.first().map(|pop| pop.called);
+        let entries = self.entries(timeline);
+        Stop::Violated(match explain::explain(&entries, self.pairs.end(), first, cx.symbols) {
+            Some(found) => {
+                let mut core = found.core;
+                let helpers = pops.iter().take(found.left_over);
+                core.extend(helpers.map(|pop| timeline.pending()[pop.index as usize]));
+                let last = self.pairs.end() - 1;
+                Violation { at: OpId(found.at.clamp(shift, last) - shift), core, reason: found.reason }
+            }
+            None => Violation {
+                at: OpId(self.windows.done() - shift),
+                core: Vec::new(),
+                reason: "no choice of elements for the pops that never answered explains the others".into(),
+            },
+        })
+    }
+
     /// Copies the rows of the open window, and forgets what is explained.
     fn keep(&mut self, timeline: &Timeline, upto: u32) {
         let shift = self.windows.shift();
@@ -143,7 +204,7 @@ impl StackMonitor {
         let shift = self.windows.shift();
         let entries = self.entries(timeline);
         let at = |number: u32| OpId(number.min(wrong.at).max(shift) - shift);
-        Stop::Violated(match explain::explain(&entries, self.windows.gap(), cx.symbols) {
+        Stop::Violated(match explain::explain(&entries, self.windows.gap(), None, cx.symbols) {
             Some(found) => Violation { at: at(found.at), core: found.core, reason: found.reason },
             None => Violation { at: at(wrong.at), core: Vec::new(), reason: String::new() },
         })
@@ -241,9 +302,8 @@ impl Engine for StackMonitor {
 
     fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
         self.advance(cx, timeline, timeline.end(), witness)?;
-        if self.first_pending_pop.is_some() {
-            let end = timeline.end() + self.windows.shift();
-            self.decide(cx, timeline, end, witness).map_err(|_| Stop::Unsupported("pending pops".into()))?;
+        if self.first_pending_pop.is_some() && self.windows.done() < self.pairs.end() {
+            return self.finish_pending(cx, timeline, witness);
         }
         self.windows.finish(witness);
         Ok(())

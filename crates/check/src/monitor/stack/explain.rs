@@ -25,6 +25,8 @@ pub struct Explanation {
     pub core: Vec<Operation>,
     pub at: u32,
     pub reason: String,
+    /// How many values of the core nobody popped.
+    pub left_over: usize,
 }
 
 /// The end of time: nothing that is inside then is ever popped.
@@ -32,8 +34,9 @@ pub const END: u32 = u32::MAX - 1;
 
 /// Decides what returned before `limit` and explains what is wrong with it, if the entries show it. What is popped later counts as
 /// inside for ever: its pop is called after the `limit`, which no covered pop straddles.
-pub fn explain(entries: &[Entry], limit: u32, symbols: &Symbols) -> Option<Explanation> {
-    let values = Values::of(entries, limit);
+/// With pending pops, `taken` is the first gap in which one may take effect: what nobody popped counts as taken then.
+pub fn explain(entries: &[Entry], limit: u32, taken: Option<u32>, symbols: &Symbols) -> Option<Explanation> {
+    let values = Values { taken: taken.unwrap_or(END), ..Values::of(entries, limit) };
     let mut items = values.items(entries);
     let sorted = items.clone();
     if let Err(stuck) = peel::peel(&mut items, &mut Vec::new(), &mut Vec::new()) {
@@ -54,6 +57,7 @@ pub fn explain(entries: &[Entry], limit: u32, symbols: &Symbols) -> Option<Expla
 /// The push and the pop of each value, as places among the entries.
 struct Values {
     limit: u32,
+    taken: u32,
     pairs: Vec<(usize, Option<usize>)>,
 }
 
@@ -70,7 +74,7 @@ impl Values {
                 pairs[pair].1 = Some(at);
             }
         }
-        Values { limit, pairs }
+        Values { limit, taken: END, pairs }
     }
 
     /// The values that are surely inside in some gap, sorted by the end of their push.
@@ -79,9 +83,9 @@ impl Values {
         for (tag, &(push, pop)) in (0..).zip(&self.pairs) {
             let push = &entries[push];
             let (mut right, mut last) =
-                pop.map_or((END, END), |pop| (entries[pop].earliest, entries[pop].latest));
+                pop.map_or((self.taken, END), |pop| (entries[pop].earliest, entries[pop].latest));
             if push.latest < self.limit && right > push.latest + 1 {
-                if last >= self.limit {
+                if pop.is_some() && last >= self.limit {
                     (right, last) = (END, END);
                 }
                 items.push(Item { first: push.earliest, left: push.latest, right, last, tag });
@@ -97,6 +101,10 @@ impl Values {
             [entries[push].row, pop.and_then(|pop| entries[pop].row)]
         };
         chain.iter().flat_map(of).flatten().collect()
+    }
+
+    fn left_over(&self, chain: &[Item]) -> usize {
+        chain.iter().filter(|item| self.pairs[item.tag as usize].1.is_none()).count()
     }
 
     fn name(&self, entries: &[Entry], item: &Item, symbols: &Symbols) -> String {
@@ -117,7 +125,7 @@ impl Values {
                 listed(rest)
             ),
         };
-        Explanation { core: self.rows(entries, chain), at, reason }
+        Explanation { core: self.rows(entries, chain), at, reason, left_over: self.left_over(chain) }
     }
 
     fn not_empty(&self, entries: &[Entry], empty: &Entry, chain: &[Item], symbols: &Symbols) -> Explanation {
@@ -128,7 +136,7 @@ impl Values {
             [x] => format!("pop -> empty is impossible: {x} was inside all the time"),
             _ => format!("pop -> empty is impossible: one of {} was inside all the time", listed(&names)),
         };
-        Explanation { core, at: empty.latest, reason }
+        Explanation { core, at: empty.latest, reason, left_over: self.left_over(chain) }
     }
 }
 

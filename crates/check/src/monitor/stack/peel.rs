@@ -93,6 +93,15 @@ fn round(items: &mut Vec<Item>, order: &mut Vec<Peeled>, mut note: impl FnMut(Bl
     Ok(())
 }
 
+/// The last gap up to `gap` that lies in no block.
+pub fn free(blocks: &[Block], gap: u32) -> u32 {
+    let at = blocks.partition_point(|block| block.left < gap);
+    match at.checked_sub(1).map(|at| blocks[at]) {
+        Some(block) if gap < block.right => block.left,
+        _ => gap,
+    }
+}
+
 /// The fewest items whose covers span the whole of a stuck block. None of them reaches both sides of it, and their covers
 /// make the same block, so they alone are stuck.
 pub fn fewest(items: &[Item]) -> Vec<Item> {

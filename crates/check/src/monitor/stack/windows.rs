@@ -24,7 +24,7 @@ pub struct Survivor {
     pub row: Operation,
     pub number: u32,
     pub earliest: u32,
-    hole: u32,
+    pub hole: u32,
 }
 
 /// Where rows are found by number.
@@ -57,42 +57,42 @@ pub struct Wrong {
 
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
-    shift: u32,
+    pub(super) shift: u32,
     /// Returns below are explained.
-    done: u32,
+    pub(super) done: u32,
     /// The next gap to look at, and the last return of a covered pop called before it.
-    gap: u32,
+    pub(super) gap: u32,
     far: u32,
-    survivors: Vec<Survivor>,
-    holes: Vec<u32>,
+    pub(super) survivors: Vec<Survivor>,
+    pub(super) holes: Vec<u32>,
     /// Pops that found the stack empty and have no place yet: first and last gap.
-    empties: Vec<(u32, u32)>,
-    scratch: Scratch,
+    pub(super) empties: Vec<(u32, u32)>,
+    pub(super) scratch: Scratch,
 }
 
 /// Buffers of one window, kept to be used again.
 #[derive(Clone, Debug, Default)]
-struct Scratch {
-    popped: Vec<Popped>,
-    fresh: Vec<u32>,
-    items: Vec<Item>,
+pub(super) struct Scratch {
+    pub(super) popped: Vec<Popped>,
+    pub(super) fresh: Vec<u32>,
+    pub(super) items: Vec<Item>,
     order: Vec<Peeled>,
     blocks: Vec<Block>,
-    instants: Vec<(u32, u32, u32)>,
+    pub(super) instants: Vec<(u32, u32, u32)>,
     /// Instants between two gaps: behind everything else in the first of them.
-    between: Vec<(u32, u32, u32)>,
+    pub(super) between: Vec<(u32, u32, u32)>,
     found_empty: Vec<(u32, u32)>,
-    entries: Vec<(u32, u32)>,
+    pub(super) entries: Vec<(u32, u32)>,
     starts: Vec<u32>,
     sorted: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Popped {
-    push: u32,
-    pop: u32,
+pub(super) struct Popped {
+    pub(super) push: u32,
+    pub(super) pop: u32,
     /// Place among the survivors, if the push is of an earlier window.
-    at: u32,
+    pub(super) at: u32,
 }
 
 /// Windows are made at least this long, where that is possible, to spread their fixed cost.
@@ -184,7 +184,7 @@ impl Windows {
     }
 
     /// Sorts the window's rows into instants, values popped in it, survivors and empties.
-    fn collect(&mut self, pairs: &Pairs) {
+    pub(super) fn collect(&mut self, pairs: &Pairs) {
         let scratch = &mut self.scratch;
         let before = self.done - 1;
         if before >= self.shift {
@@ -235,6 +235,16 @@ impl Windows {
     }
 
     fn peel(&mut self, pairs: &Pairs) -> Result<(), Wrong> {
+        self.find_items(pairs);
+        let scratch = &mut self.scratch;
+        match peel::peel(&mut scratch.items, &mut scratch.order, &mut scratch.blocks) {
+            Ok(()) => Ok(()),
+            Err(stuck) => Err(Wrong { at: scratch.popped[stuck.items[0].tag as usize].pop }),
+        }
+    }
+
+    /// Finds the values popped in this window among the survivors, and makes items of them all.
+    pub(super) fn find_items(&mut self, pairs: &Pairs) {
         let scratch = &mut self.scratch;
         scratch.popped.sort_unstable_by_key(|popped| popped.push);
         let old = scratch.popped.partition_point(|popped| popped.push < self.done);
@@ -255,10 +265,6 @@ impl Windows {
                 (survivor.earliest, survivor.hole)
             };
             scratch.items.push(Item { first, left, right: pop.earliest, last: popped.pop, tag });
-        }
-        match peel::peel(&mut scratch.items, &mut scratch.order, &mut scratch.blocks) {
-            Ok(()) => Ok(()),
-            Err(stuck) => Err(Wrong { at: scratch.popped[stuck.items[0].tag as usize].pop }),
         }
     }
 
@@ -304,7 +310,7 @@ impl Windows {
         }
         for &number in &scratch.fresh {
             let earliest = pairs.slot(number).earliest;
-            let hole = scratch.free(number);
+            let hole = peel::free(&scratch.blocks, number);
             if hole < earliest {
                 return Err(Wrong { at: number });
             }
@@ -332,7 +338,7 @@ impl Windows {
             let latest = last.min(gap - 1).min(bottom);
             let first = first.max(done);
             if latest >= first {
-                let free = scratch.free(latest);
+                let free = peel::free(&scratch.blocks, latest);
                 if free >= first {
                     scratch.found_empty.push((free, last));
                     return false;
@@ -381,7 +387,7 @@ impl Windows {
         self.emit(old_holes, out);
     }
 
-    fn emit(&self, old_holes: usize, out: &mut Witness) {
+    pub(super) fn emit(&self, old_holes: usize, out: &mut Witness) {
         let mut holes = old_holes;
         for &number in &self.scratch.sorted {
             if number == HOLE {
@@ -397,7 +403,7 @@ impl Windows {
 }
 
 impl Scratch {
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.popped.clear();
         self.fresh.clear();
         self.items.clear();
@@ -409,17 +415,8 @@ impl Scratch {
         self.entries.clear();
     }
 
-    /// The last gap up to `gap` that no value popped in this window covers.
-    fn free(&self, gap: u32) -> u32 {
-        let at = self.blocks.partition_point(|block| block.left < gap);
-        match at.checked_sub(1).map(|at| self.blocks[at]) {
-            Some(block) if gap < block.right => block.left,
-            _ => gap,
-        }
-    }
-
     /// Sorts the entries by gap, leaving those of one gap as they are: by counting.
-    fn sort_entries(&mut self, gaps: usize) {
+    pub(super) fn sort_entries(&mut self, gaps: usize) {
         self.starts.clear();
         self.starts.resize(gaps + 1, 0);
         for &(gap, _) in &self.entries {
