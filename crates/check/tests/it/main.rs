@@ -3,6 +3,8 @@
 mod brute;
 mod corpus;
 mod decide;
+mod every;
+mod exhaustive;
 mod generate;
 mod generic;
 mod metastates;
