@@ -22,6 +22,9 @@ const BUFFER: usize = 256 << 10;
 /// No record is longer than this.
 const LONGEST: usize = 256 << 20;
 
+/// What some editors put before UTF-8; it means nothing.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Bytes to be read, with the place in them.
 pub(super) struct Source {
     input: Bytes,
@@ -85,6 +88,10 @@ impl Source {
             lines: 0,
         };
         source.unpack()?;
+        source.want(BYTE_ORDER_MARK.len())?;
+        if source.bytes().starts_with(BYTE_ORDER_MARK) {
+            source.consume(BYTE_ORDER_MARK.len());
+        }
         Ok(source)
     }
 

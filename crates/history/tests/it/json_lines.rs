@@ -7,7 +7,6 @@ use crate::samples::{read, show, spec};
 #[track_caller]
 fn check(spec_name: &str, text: &str, expected: &str) {
     let spec = spec(spec_name);
-    // Three times over, so that the second and third go through a template; stamps and processes made different.
     let history = read(&spec, None, text.as_bytes()).unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(show(&history, &spec), expected.replace("\n            ", "\n").trim_start());
 }
@@ -89,6 +88,20 @@ fn nothing_is_a_history_of_no_operations() {
     assert!(read(&spec("register"), None, b"[]").unwrap().operations.is_empty());
 }
 
+#[test]
+fn lists_are_read_on_the_fast_path_too() {
+    check(
+        "cas-register",
+        "\u{feff}{\"process\":0,\"op\":\"cas\",\"arg\":[1,2],\"ret\":true,\"call\":1,\"return\":2}\n\
+         {\"process\":0,\"op\":\"cas\",\"arg\":[ 1, [\"]\"]],\"ret\":false,\"call\":3,\"return\":4}\n\
+         {\"process\":0,\"op\":\"write\",\"arg\":[],\"ret\":null,\"call\":5,\"return\":6}\n",
+        "0 null: cas([1,2]) -> true [1,2]
+            0 null: cas([1,[\"]\"]]) -> false [3,4]
+            0 null: write([]) -> null [5,6]
+",
+    );
+}
+
 /// A line after many like it is read the same as alone.
 #[test]
 fn the_fast_path_accepts_nothing_the_slow_path_refuses() {
@@ -99,6 +112,9 @@ fn the_fast_path_accepts_nothing_the_slow_path_refuses() {
         usual.replace("5", "5e1"),
         usual.replace("5", "-"),
         usual.replace("5", "nul"),
+        usual.replace("5", "[1,"),
+        usual.replace("5", "[1.5]"),
+        usual.replace("5", "[1,\n2]"),
         usual.replace("5", "nulll"),
         usual.replace("5", "\"a\\x\""),
         usual.replace("5", "\"a\u{1}\""),

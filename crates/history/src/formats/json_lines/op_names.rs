@@ -18,6 +18,8 @@ pub(super) const NULL: Class = 2;
 pub(super) const BOOL: Class = 4;
 pub(super) const TRUE: Class = 8;
 pub(super) const TEXT: Class = 16;
+pub(super) const PAIR: Class = 32;
+pub(super) const LIST: Class = 64;
 
 /// An operation that lines may name.
 #[derive(Clone, Copy, Debug)]
@@ -48,15 +50,15 @@ impl Expected {
     fn new(shape: Shape) -> Expected {
         let classes = match shape {
             Shape::Unit => NULL | TRUE,
-            Shape::Item => INT | BOOL | TRUE | TEXT,
-            Shape::Any => INT | NULL | BOOL | TRUE | TEXT,
+            Shape::Item => !NULL,
+            Shape::Any => Class::MAX,
             Shape::Int => INT,
             Shape::OptionalInt => INT | NULL,
             Shape::Bool => BOOL | TRUE,
             Shape::Done => NULL | BOOL | TRUE,
             Shape::Text => TEXT,
-            // Lists are left to the slow path, which looks into them.
-            Shape::Pair | Shape::List => 0,
+            Shape::Pair => PAIR,
+            Shape::List => PAIR | LIST,
         };
         Expected { classes, truth: shape.normalise(ValueId::TRUE) }
     }

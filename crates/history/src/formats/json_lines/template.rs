@@ -9,8 +9,9 @@ use std::ops::Range;
 
 use memchr::memchr;
 
+use super::super::json::Json;
 use super::digits::{POWERS, leading_digits};
-use super::op_names::{BOOL, Class, INT, Known, NULL, OpNames, TEXT, TRUE};
+use super::op_names::{BOOL, Class, INT, Known, LIST, NULL, OpNames, PAIR, TEXT, TRUE};
 use crate::operation::{KeyId, Operation, ProcessId};
 use crate::symbols::{Symbols, ValueId};
 use crate::value::Value;
@@ -260,7 +261,7 @@ fn named_process(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(Proc
     Some((symbols.process(&Value::text(text)), text.len() + 2))
 }
 
-/// A value that is no list: its number and its class, and the place after it.
+/// A value's number and its class, and the place after it.
 #[inline(always)]
 fn value(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<((ValueId, Class), usize)> {
     let first = word(bytes, at)?;
@@ -276,7 +277,7 @@ fn value(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<((ValueId, Cl
     Some(((id, class), at + length))
 }
 
-/// The other values: truth, large integers, text.
+/// The other values: truth, large integers, text, lists.
 #[inline]
 fn long_value(first: u64, bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ValueId, Class, usize)> {
     const WORD_TRUE: u32 = u32::from_le_bytes(*b"true");
@@ -284,11 +285,21 @@ fn long_value(first: u64, bytes: &[u8], at: usize, symbols: &mut Symbols) -> Opt
     match first as u32 {
         WORD_TRUE => Some((ValueId::TRUE, TRUE, 4)),
         WORD_FALS if bytes.get(at + 4) == Some(&b'e') => Some((ValueId::FALSE, BOOL, 5)),
+        _ if first as u8 == b'[' => list(bytes, at, symbols),
         _ => match number(bytes, at) {
             Some((n, length)) => Some((symbols.intern_int(n as i64), INT, length)),
             None => text(bytes, at).map(|text| (symbols.intern_text(text), TEXT, text.len() + 2)),
         },
     }
+}
+
+/// A list that ends where the line does, at the latest.
+fn list(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ValueId, Class, usize)> {
+    let rest = bytes.get(at..)?;
+    let mut json = Json::new(&rest[..memchr(b'\n', rest)?]);
+    let value = json.value().ok()?;
+    let class = if value.as_pair().is_some() { PAIR } else { LIST };
+    Some((symbols.intern(&value), class, json.at()))
 }
 
 /// The place after a value that does not matter.
