@@ -6,7 +6,8 @@
 //!
 //! Histories are linearizable by construction: durations are exponential, gaps short, and each operation takes effect
 //! at a point that is uniform in its interval. `--bursts`: rounds in which all processes overlap. `--long N`: N more operations
-//! open from the beginning to the end. `--pending N`: the last N operations never answer. `--spoil`: one result at three quarters
+//! open from the beginning to the end. `--pending N`: the last N operations never answer. `--lost N`: N operations anywhere
+//! never answer. `--spoil`: one result at three quarters
 //! is wrong.
 
 use std::time::Instant;
@@ -30,6 +31,7 @@ struct Settings {
     adds: f64,
     long: usize,
     pending: usize,
+    lost: usize,
     bursts: bool,
     spoil: bool,
     seed: u64,
@@ -102,6 +104,7 @@ fn settings(mut args: impl Iterator<Item = String>) -> Result<Settings, String> 
         adds: 0.5,
         long: 0,
         pending: 0,
+        lost: 0,
         bursts: false,
         spoil: false,
         seed: 1,
@@ -118,6 +121,7 @@ fn settings(mut args: impl Iterator<Item = String>) -> Result<Settings, String> 
             "--adds" => s.adds = number()?,
             "--long" => s.long = number()? as usize,
             "--pending" => s.pending = number()? as usize,
+            "--lost" => s.lost = number()? as usize,
             "--seed" => s.seed = number()? as u64,
             "--bursts" => s.bursts = true,
             "--spoil" => s.spoil = true,
@@ -180,6 +184,9 @@ fn generate(s: &Settings) -> Vec<Operation> {
     let length = operations.len();
     for op in operations.iter_mut().skip(length - s.pending.min(length)) {
         op.ret = Operation::NEVER;
+    }
+    for _ in 0..s.lost {
+        operations[rng.below(length as u64) as usize].ret = Operation::NEVER;
     }
     if s.spoil {
         let from = length * 3 / 4;
