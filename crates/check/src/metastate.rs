@@ -20,6 +20,11 @@ pub mod seed;
 pub mod shrink;
 pub mod stack;
 
+use linpoint_history::{Operation, Spec};
+
+use crate::engine::{Context, Stop, Violation};
+use crate::timeline::OpId;
+
 /// How many configurations a run kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crowd {
@@ -44,4 +49,20 @@ impl Crowd {
     pub fn mean(&self) -> f64 {
         self.sum as f64 / self.returns.max(1) as f64
     }
+}
+
+/// Return `id` of a collection whose insertions have an argument and whose removals have none cannot be explained. Which operations
+/// are to blame is left to [`shrink`].
+fn no_place(cx: &Context<'_>, op: &Operation, id: u32) -> Stop {
+    let name = cx.spec.signature().decl(op.op()).name;
+    let answer = cx.symbols.value(op.result);
+    let why = if !op.arg.is_null() {
+        "it never answers that".to_owned()
+    } else if op.result.is_null() {
+        "at no moment between its call and its return can everything have been taken out".to_owned()
+    } else {
+        format!("at no moment between its call and its return can {answer} have been the next to leave")
+    };
+    let reason = format!("{name} -> {answer} is impossible: {why}");
+    Stop::Violated(Violation { at: OpId::completed(id), core: Vec::new(), reason })
 }

@@ -25,7 +25,7 @@ use self::wildcards::{NONE, Wildcards};
 use super::Crowd;
 use super::ahead::Ahead;
 use super::paths::{Paths, ROOT};
-use crate::engine::{Context, Engine, Stop, Violation, Witness};
+use crate::engine::{Context, Engine, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
 
 /// Decides histories of a priority queue, values repeated or not.
@@ -332,11 +332,7 @@ impl Engine for PriorityQueueMetastates {
                 self.explain(cx, op, id)?;
             }
             if impossible || self.configs.is_empty() {
-                return Err(Stop::Violated(Violation {
-                    at: OpId::completed(id),
-                    core: Vec::new(),
-                    reason: String::new(),
-                }));
+                return Err(super::no_place(cx, op, id));
             }
             self.now += 1;
             self.settle(witness);

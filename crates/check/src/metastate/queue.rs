@@ -24,7 +24,7 @@ use self::search::{Goal, Search};
 use super::Crowd;
 use super::ahead::Ahead;
 use super::paths::{Paths, ROOT};
-use crate::engine::{Context, Engine, Stop, Violation, Witness};
+use crate::engine::{Context, Engine, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
 
 /// Decides histories of a queue, values repeated or not.
@@ -311,11 +311,7 @@ impl Engine for QueueMetastates {
                 self.explain(op, id);
             }
             if impossible || self.configs.is_empty() {
-                return Err(Stop::Violated(Violation {
-                    at: OpId::completed(id),
-                    core: Vec::new(),
-                    reason: String::new(),
-                }));
+                return Err(super::no_place(cx, op, id));
             }
             self.now += 1;
             self.settle(witness);
