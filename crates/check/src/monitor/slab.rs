@@ -17,6 +17,13 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// The number the next item will get.
+    #[inline]
+    pub fn upcoming(&self) -> u32 {
+        let end = || self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * CHUNK + last.len());
+        self.free.last().copied().unwrap_or_else(|| end() as u32)
+    }
+
     /// Adds an item and gives its number.
     #[inline]
     pub fn add(&mut self, item: T) -> u32 {

@@ -90,6 +90,10 @@ fn priorities_may_be_any_values() {
 fn what_it_leaves_to_other_engines() {
     check("insert 1 [1,2]; remove_min -> 1 [3,4]; insert 1 [5,6]", Outcome::Unsupported);
     check("insert 1 [1,2]; change_key [1,2] -> true [3,4]", Outcome::Unsupported);
+    check(
+        "insert 1 [1,2]; remove_min [3,..]; insert 2 [4,5]; remove_min -> null [6,6]; change_key [2,1] -> true [7,8]",
+        Outcome::Unsupported,
+    );
 }
 
 #[test]

@@ -32,76 +32,107 @@ impl Order {
     }
 }
 
-/// Values with their places, the one that leaves first on top. A plain binary heap; the standard one cannot ask [`Symbols`].
+/// Values with their places, the one that leaves first on top.
+///
+/// A plain binary heap; the standard one cannot ask [`Symbols`]. An item is a word: the value, turned round where the greatest leaves first, then
+/// the place. As long as all values are small integers, words compare as items do.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
     pub order: Order,
-    items: Vec<(ValueId, u32)>,
+    items: Vec<u64>,
+    /// Are there values other than small integers?
+    mixed: bool,
 }
 
 impl Heap {
     /// The value that leaves first.
     #[inline]
     pub fn top(&self) -> Option<(ValueId, u32)> {
-        self.items.first().copied()
+        self.items.first().map(|&item| (value(self.order, item), item as u32))
     }
 
     /// Adds a value.
     #[inline]
     pub fn push(&mut self, symbols: &Symbols, value: ValueId, place: u32) {
-        let mut hole = self.items.len();
-        self.items.push((value, place));
-        while hole > 0 {
-            let parent = (hole - 1) / 2;
-            if !self.order.before(symbols, value, self.items[parent].0) {
-                break;
-            }
-            self.items[hole] = self.items[parent];
-            hole = parent;
+        self.mixed |= value.0 >= ValueId::INLINE;
+        let turned = if self.order == Order::LeastFirst { value.0 } else { !value.0 };
+        let item = u64::from(turned) << 32 | u64::from(place);
+        self.items.push(item);
+        let hole = self.items.len() - 1;
+        let order = self.order;
+        if self.mixed {
+            rise(&mut self.items, hole, item, |a, b| before(order, symbols, a, b));
+        } else {
+            rise(&mut self.items, hole, item, |a, b| a < b);
         }
-        self.items[hole] = (value, place);
     }
 
     /// Forgets the top.
     #[inline]
     pub fn pop(&mut self, symbols: &Symbols) {
         let Some(last) = self.items.pop() else { return };
-        if self.items.is_empty() {
-            return;
+        let order = self.order;
+        if self.mixed {
+            replace_top(&mut self.items, last, |a, b| before(order, symbols, a, b));
+        } else {
+            replace_top(&mut self.items, last, |a, b| a < b);
         }
-        // Down to a leaf along the first children, then up: the last item belongs near a leaf.
-        let mut hole = 0;
-        loop {
-            let child = 2 * hole + 1;
-            if child >= self.items.len() {
-                break;
-            }
-            let right = child + 1 < self.items.len()
-                && self.order.before(symbols, self.items[child + 1].0, self.items[child].0);
-            let child = child + usize::from(right);
-            self.items[hole] = self.items[child];
-            hole = child;
-        }
-        while hole > 0 {
-            let parent = (hole - 1) / 2;
-            if !self.order.before(symbols, last.0, self.items[parent].0) {
-                break;
-            }
-            self.items[hole] = self.items[parent];
-            hole = parent;
-        }
-        self.items[hole] = last;
     }
 
     /// All items, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (ValueId, u32)> {
-        self.items.iter().copied()
+        self.items.iter().map(|&item| (value(self.order, item), item as u32))
     }
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
         self.items.capacity() * 8
     }
+}
+
+#[inline]
+fn value(order: Order, item: u64) -> ValueId {
+    let turned = (item >> 32) as u32;
+    ValueId(if order == Order::LeastFirst { turned } else { !turned })
+}
+
+fn before(order: Order, symbols: &Symbols, a: u64, b: u64) -> bool {
+    order.before(symbols, value(order, a), value(order, b))
+}
+
+/// Lets `item` rise from the hole.
+#[inline]
+fn rise(items: &mut [u64], mut hole: usize, item: u64, before: impl Fn(u64, u64) -> bool) {
+    while hole > 0 {
+        let parent = (hole - 1) / 2;
+        if !before(item, items[parent]) {
+            break;
+        }
+        items[hole] = items[parent];
+        hole = parent;
+    }
+    items[hole] = item;
+}
+
+/// Puts `last` in the top's stead: the hole sinks to a leaf along the first children, then `last`, which belongs near a leaf, rises.
+#[inline]
+fn replace_top(items: &mut [u64], last: u64, before: impl Fn(u64, u64) -> bool) {
+    if items.is_empty() {
+        return;
+    }
+    let mut hole = 0;
+    let mut child = 1;
+    while child + 1 < items.len() {
+        child += usize::from(before(items[child + 1], items[child]));
+        items[hole] = items[child];
+        hole = child;
+        child = 2 * hole + 1;
+    }
+    if child < items.len() {
+        items[hole] = items[child];
+        hole = child;
+    }
+    rise(items, hole, last, before);
 }
 
 #[cfg(test)]

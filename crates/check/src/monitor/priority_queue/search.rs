@@ -15,6 +15,7 @@ use rustc_hash::FxHashSet;
 use super::refute::refute_with_pending;
 use super::sweep::{Failure, Given, NONE, Sweep};
 use crate::engine::{Context, Stop, Witness};
+use crate::monitor::inserted_twice;
 use crate::timeline::{OpId, Ties, Timeline};
 
 /// Passes after which the search gives up.
@@ -22,6 +23,7 @@ const PASSES: usize = 4096;
 
 /// Decides a whole history with removals that never returned.
 pub(super) fn search(cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
+    refuse(cx, timeline)?;
     let mut search = Search::new(cx, timeline);
     match search.extend()? {
         None => {
@@ -30,6 +32,19 @@ pub(super) fn search(cx: &Context<'_>, timeline: &Timeline, witness: &mut Witnes
         }
         Some((sweep, failure)) => Err(refute_with_pending(cx, timeline, &sweep, failure, &search.left_overs)),
     }
+}
+
+/// What is left over can be told only where every row is an insertion of a new value or a removal.
+fn refuse(cx: &Context<'_>, timeline: &Timeline) -> Result<(), Stop> {
+    let mut inserted = FxHashSet::default();
+    for op in timeline.rows().iter().chain(timeline.pending()) {
+        match op.op() {
+            INSERT if !inserted.insert(op.arg) => return Err(inserted_twice(cx.symbols, op.arg)),
+            INSERT | REMOVE => {}
+            _ => return Err(Stop::Unsupported("change_key is called".into())),
+        }
+    }
+    Ok(())
 }
 
 /// Can these rows alone not be explained? `false` also if that cannot be told.

@@ -231,12 +231,8 @@ impl Sweep {
         if row.result != ValueId::NULL && !row.is_pending() {
             return Err(Stop::Unsupported("an insertion answers something".into()));
         }
-        let place = match self.values.get(row.arg.0) {
-            Seen::New => {
-                let place = self.insert(cx, *row, id.0, earliest);
-                self.values.put(row.arg.0, place);
-                place
-            }
+        let place = match self.values.claim(row.arg.0, self.elements.upcoming()) {
+            Seen::New => self.insert(cx, *row, id.0, earliest),
             Seen::At(place) if self.elements.get(place).earliest == u32::MAX => {
                 let element = self.elements.get_mut(place);
                 (element.row, element.insertion, element.earliest) = (*row, id.0, earliest);
@@ -245,6 +241,7 @@ impl Sweep {
                 if let Some(waiting) = waiting {
                     waiting.start = until.max(earliest);
                 }
+                self.values.retire(row.arg.0);
                 place
             }
             _ => return Err(inserted_twice(cx.symbols, row.arg)),
@@ -263,7 +260,8 @@ impl Sweep {
     fn removed(&mut self, cx: &Context<'_>, value: ValueId, id: OpId) {
         let gap = self.gap;
         let mut waiting = Waiting { value, place: REPEATED, removal: id.0, start: u32::MAX };
-        match self.values.get(value.0) {
+        let elements = &self.elements;
+        match self.values.take(value.0, |place| elements.get(place).earliest != u32::MAX) {
             Seen::At(place) => {
                 let element = self.elements.get_mut(place);
                 if element.removal == NONE {
@@ -344,7 +342,9 @@ impl Sweep {
         if element.inside() < element.until {
             self.remember(timeline, &element);
         }
-        self.values.retire(waiting.value.0);
+        if OpId(waiting.removal).as_pending().is_some() {
+            self.values.retire(waiting.value.0);
+        }
         self.elements.remove(waiting.place);
     }
 
