@@ -60,7 +60,7 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
 pub fn for_stream(spec: &Builtin, distinct: bool) -> Box<dyn Engine> {
     let reads_and_writes_only = !matches!(spec.kind, Kind::CasRegister | Kind::RmwRegister | Kind::Kv);
     let plain = spec.capacity.is_none() && !spec.spurious;
-    let wanted = |candidate: &Candidate| distinct || candidate.choice == Choice::Metastate;
+    let wanted = |candidate: &Candidate| distinct || !candidate.distinct;
     let mut engines = specialised(spec.kind).into_iter().filter(wanted);
     match engines.next().filter(|_| plain && reads_and_writes_only) {
         Some(candidate) => (candidate.make)(spec),

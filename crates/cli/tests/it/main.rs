@@ -1,0 +1,7 @@
+//! The command as people and scripts meet it: exit code, standard output and standard error together.
+
+mod bad_input;
+mod corpus;
+mod readme;
+mod run;
+mod verdicts;
