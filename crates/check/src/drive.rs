@@ -4,14 +4,18 @@
 //! Memory holds one chunk of rows, the rows the engine has not explained yet, and the rows that are explained but do not stand in the
 //! order yet (an enqueue whose neighbours are still undecided).
 
-use linpoint_history::{Builtin, Diagnostic, Kind, Operation, Symbols};
+mod draft;
+mod judge;
+
+use linpoint_history::{Builtin, Diagnostic, Operation, Symbols};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
+use self::draft::{Draft, Piece};
+use self::judge::Judge;
 use crate::engine::{Budget, Context, Edit, Engine, Limit, Stop, Violation, Witness};
 use crate::feed::{Feed, Names};
-use crate::recheck::segments::Segments;
-use crate::recheck::{BadWitness, Recheck};
+use crate::recheck::BadWitness;
 use crate::resident::resident_bytes;
 use crate::timeline::{OpId, Ties, Timeline};
 
@@ -141,87 +145,6 @@ pub(crate) struct Course {
     explained: u32,
     /// The order so far, for whoever wants it, while it has holes.
     draft: Draft,
-}
-
-/// The recheck: of a plain order, or of one with holes.
-enum Judge {
-    Plain(Recheck),
-    Holes(Box<Segments>),
-}
-
-impl Judge {
-    fn new(spec: &Builtin, symbols: &Symbols) -> Judge {
-        if spec.kind == Kind::Stack && spec.capacity.is_none() && !spec.spurious {
-            Judge::Holes(Box::new(Segments::new(spec, symbols)))
-        } else {
-            Judge::Plain(Recheck::new(spec, symbols))
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, cx: &Context<'_>, id: OpId, row: &Operation) -> Result<(), BadWitness> {
-        match self {
-            Judge::Plain(recheck) => recheck.take(cx.spec, cx.symbols, id, row),
-            Judge::Holes(segments) => segments.push(id, row),
-        }
-    }
-
-    fn has(&self, id: u32) -> bool {
-        match self {
-            Judge::Plain(recheck) => recheck.has(id),
-            Judge::Holes(segments) => segments.has(id),
-        }
-    }
-
-    fn first_missing(&self) -> u32 {
-        match self {
-            Judge::Plain(recheck) => recheck.first_missing(),
-            Judge::Holes(segments) => segments.first_missing(),
-        }
-    }
-
-    fn operations(&self) -> u64 {
-        match self {
-            Judge::Plain(recheck) => recheck.operations(),
-            Judge::Holes(segments) => segments.operations(),
-        }
-    }
-
-    fn finish(&self, completed: u32) -> Result<u64, BadWitness> {
-        match self {
-            Judge::Plain(recheck) => recheck.finish(completed),
-            Judge::Holes(segments) => segments.finish(completed),
-        }
-    }
-}
-
-/// An order with holes, kept only for a sink.
-#[derive(Default)]
-struct Draft {
-    pieces: Vec<Piece>,
-    /// What was put behind each hole, last first.
-    behind: FxHashMap<u32, Vec<Operation>>,
-    has_holes: bool,
-}
-
-enum Piece {
-    Op(Operation),
-    Hole(u32),
-}
-
-impl Draft {
-    fn give(&mut self, cx: &Context<'_>, sink: &mut Option<Sink<'_>>) {
-        let Some(sink) = sink else { return };
-        for piece in self.pieces.drain(..) {
-            match piece {
-                Piece::Op(row) => sink(cx.symbols, &row),
-                Piece::Hole(name) => {
-                    let rows = self.behind.remove(&name).unwrap_or_default();
-                    rows.iter().rev().for_each(|row| sink(cx.symbols, row));
-                }
-            }
-        }
-    }
 }
 
 impl Course {
