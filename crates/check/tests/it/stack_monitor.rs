@@ -232,7 +232,7 @@ fn check_from(spec: Builtin, text: &str, expect: &str) {
         Err(Stop::Unsupported(why)) => why,
         Err(stop) => format!("{stop:?}"),
     };
-    assert_eq!(found, expect, "{text}");
+    assert_eq!(found, expect, "{}", &text[..text.len().min(500)]);
 }
 
 #[test]
@@ -279,6 +279,17 @@ fn initial_contents() {
     let above = "pop -> 1 is impossible: 2 was pushed after 1, lay above it and was still inside";
     check_from(spec(), "pop -> 1 [1,2]; pop -> 2 [3,4]", above);
     check_from(spec().with_capacity(3), "pop -> 2 [1,2]", "the stack monitor knows no capacity");
+}
+
+#[test]
+fn first_in_first_out_is_refused_in_time() {
+    let mut text = String::new();
+    for value in 0..30_000 {
+        text +=
+            &format!("push {value} [{0},{0}]; pop -> {value} [{1},{1}];", 10 * value, 10 * (value + 30_000));
+    }
+    let above = "pop -> 0 is impossible: 24 was pushed after 0, lay above it and was still inside";
+    check(&text, above);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The pushes that have returned and whose values no returned pop took are kept in order of return. In a history that can be
 //! explained a pop takes one of the last few of them, so it is found by looking back from the end; no table of values is needed beyond
-//! the set of all values seen. A pop whose value is not among the returned pushes waits for a push that is still open.
+//! the set of all values seen (unless pops reach far down: [`Deep`]). A pop whose value is not among the returned pushes waits for a push that is still open.
 //!
 //! Rows are read as far as they are loaded, beyond what must be explained, so that the push of a value that went in and out in one
 //! instant knows its pop when its own turn comes.
@@ -59,6 +59,7 @@ pub struct Pairs {
     spent: usize,
     /// Returned pushes no returned pop took: value and number.
     live: Vec<(ValueId, u32)>,
+    deep: Deep,
     /// Pops whose push has not returned.
     waiting: FxHashMap<ValueId, u32>,
     seen: Seen,
@@ -152,10 +153,7 @@ impl Pairs {
                 Some(_) => Err(Odd::PoppedTwice(number)),
             };
         }
-        let Some(at) = self.live.iter().rposition(|entry| entry.0 == value) else {
-            return Err(Odd::PoppedTwice(number));
-        };
-        let push = self.live.remove(at).1;
+        let Some(push) = self.take(value) else { return Err(Odd::PoppedTwice(number)) };
         self.slot_mut(number).mate = push;
         if push >= self.base {
             self.slot_mut(push).mate = number;
@@ -164,6 +162,16 @@ impl Pairs {
             self.slot_mut(earliest).reach = number;
         }
         Ok(())
+    }
+
+    /// The push of a value that is inside, which then no longer is.
+    #[inline]
+    fn take(&mut self, value: ValueId) -> Option<u32> {
+        let near = self.live.len().saturating_sub(NEAR);
+        match self.live[near..].iter().rposition(|entry| entry.0 == value) {
+            Some(at) => Some(self.live.remove(near + at).1),
+            None => self.deep.take(&mut self.live, value),
+        }
     }
 
     /// All pushes called before the return of `below` are known: the pops before it that wait took pending pushes, or none.
@@ -196,5 +204,39 @@ impl Pairs {
 
     fn slot_mut(&mut self, number: u32) -> &mut Slot {
         &mut self.slots[(number - self.base) as usize]
+    }
+}
+
+/// How far back a pop looks for its push before it asks for a table.
+const NEAR: usize = 256;
+
+/// A table of the pushes far down, made when a pop first asks for one: a history in which this happens often is wrong, or has
+/// hundreds of processes. What is taken leaves a `null` behind, until that is half of all.
+#[derive(Clone, Debug, Default)]
+struct Deep {
+    numbers: FxHashMap<ValueId, u32>,
+    /// Pushes below this number are in the table.
+    below: u32,
+    holes: usize,
+}
+
+impl Deep {
+    #[cold]
+    fn take(&mut self, live: &mut Vec<(ValueId, u32)>, value: ValueId) -> Option<u32> {
+        let new = live.partition_point(|entry| entry.1 < self.below);
+        self.numbers.extend(live[new..].iter().copied());
+        self.below = live.last().map_or(self.below, |entry| entry.1 + 1);
+        let number = self.numbers.remove(&value)?;
+        let at = live.binary_search_by_key(&number, |entry| entry.1).ok()?;
+        if live[at].0 != value {
+            return None;
+        }
+        live[at].0 = ValueId::NULL;
+        self.holes += 1;
+        if 2 * self.holes > live.len() {
+            live.retain(|entry| entry.0 != ValueId::NULL);
+            *self = Deep::default();
+        }
+        Some(number)
     }
 }
