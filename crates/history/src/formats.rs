@@ -208,6 +208,18 @@ pub fn read_all(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<
     Ok(history)
 }
 
+/// Gives a [`problem::TWO_OPEN`] that was found after reading (by [`ProcessOrder`], which knows no lines) its line, by
+/// reading again; other diagnostics stay as they are.
+pub fn with_line(found: Diagnostic, input: &Input, spec: &Builtin, options: &ReadOptions) -> Diagnostic {
+    if found.code != problem::TWO_OPEN || found.line != 0 || *input == Input::Stdin {
+        return found;
+    }
+    match read_all(input, spec, options) {
+        Err(again) if again.code == found.code => again,
+        _ => found,
+    }
+}
+
 /// The line of the last of `wanted` in file order; 0 where there are no lines, or the input cannot be read again.
 fn locate(input: &Input, spec: &Builtin, options: &ReadOptions, wanted: &[Option<Operation>]) -> u64 {
     if *input == Input::Stdin {

@@ -104,6 +104,21 @@ fn times_that_cannot_be() {
 }
 
 #[test]
+fn a_line_is_found_afterwards() {
+    let input = Input::Bytes(after("\"call\":3", "\"call\":1").into());
+    let (spec, options) = (spec("queue"), ReadOptions::default());
+    let mut symbols = linpoint_history::Symbols::new();
+    let mut rows = Vec::new();
+    formats::open(&input, &spec, &options).unwrap().read(&mut symbols, &mut rows, 10).unwrap();
+    let mut order = formats::ProcessOrder::default();
+    let signature = linpoint_history::Spec::signature(&spec);
+    order.check(&rows[0], &symbols, signature).unwrap();
+    let found = order.check(&rows[1], &symbols, signature).unwrap_err();
+    assert_eq!((found.code, found.line), (problem::TWO_OPEN, 0));
+    assert_eq!(formats::with_line(found, &input, &spec, &options).line, 2);
+}
+
+#[test]
 fn touching_operations_of_one_process_are_fine_in_any_order() {
     let touching = "{\"process\":1,\"op\":\"enqueue\",\"arg\":5,\"ret\":null,\"call\":2,\"return\":2}\n";
     assert!(read(&spec("queue"), None, format!("{touching}{GOOD}").as_bytes()).is_ok());

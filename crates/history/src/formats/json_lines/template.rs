@@ -208,7 +208,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// A number without sign, of at most 18 digits and without leading zeros, and its length.
+/// A number without sign and without leading zeros, below the largest that a stamp may be, and its length.
 #[inline(always)]
 fn number(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let first = word(bytes, at)?;
@@ -220,11 +220,15 @@ fn number(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
         }
         if count == 8 {
             let (count, more) = leading_digits(word(bytes, at + 16)?);
-            if count > 2 {
+            // Nineteen digits, as nanoseconds since 1970 have, fit into 64 bits without a sign.
+            if count > 3 {
                 return None;
             }
             if count > 0 {
                 (length, number) = (16 + count, number * POWERS[count] + more);
+            }
+            if number >= i64::MAX as u64 {
+                return None;
             }
         }
     }
