@@ -6,7 +6,7 @@
 //!
 //! Two families share the work. In the *row* forms (JSON lines, CSV, Parquet, binary) a record is an operation with
 //! both its stamps. In the *event* forms (JSON events, Jepsen EDN, the etcd and kv logs) a record is a call or a
-//! return, the order of records is the only clock, and one place joins them (`formats/pairing.rs`).
+//! return, the order of records is the only clock, and `formats/pairing.rs` joins them.
 //!
 //! Bad input is a [`Diagnostic`] with a code from [`problem`], never a panic and never a guess.
 
