@@ -16,6 +16,7 @@ fn recorded_histories_are_read() {
         let input = Input::File(folder.join(file));
         let history = formats::read_all(&input, &spec(name), &ReadOptions::default());
         let count = history.unwrap_or_else(|problem| panic!("{problem}")).operations.len();
-        assert!(count > 0 || file.ends_with("rollback-.edn"), "{file} has no operations");
+        // In two of them nothing happened: only the nemesis was at work, or every operation failed.
+        assert!(count > 0 || file.contains("ack-rollback-"), "{file} has no operations");
     }
 }
