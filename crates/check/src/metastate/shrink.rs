@@ -1,4 +1,4 @@
-//! From a long wrong history of a queue or priority queue, values repeated, to a few operations that are still wrong.
+//! From a long wrong history of a queue, stack or priority queue, values repeated, to a few operations that are still wrong.
 //!
 //! Which dequeue took which of several equal elements is not known, so pairs cannot be left out one by one. But elements of one
 //! value may be matched in order: the i-th insertion of v, in the order in which they took effect, with the i-th removal of v. If the
@@ -7,6 +7,9 @@
 //! Without them a legal order stays legal (a queue without an element, a bag with fewer elements, "empty" stays true), so leaving out
 //! a block never makes a right history wrong. The same holds for a removal that found nothing, for insertions past the last removal of their value, and for
 //! cutting the history at a moment, operations open then being pending.
+//!
+//! In a stack the last of equal elements leaves first, so there a cut also needs a moment at which no element v is left: the first D of both were over before
+//! any other operation on v was called.
 //!
 //! What is left out is searched for by halving (Zeller & Hildebrandt 2002), and the engine decides what is still wrong; a window around the
 //! failing return is tried first, so that a long history is not decided again and again.
@@ -19,6 +22,7 @@ use rustc_hash::FxHashMap;
 
 use super::priority_queue::PriorityQueueMetastates;
 use super::queue::QueueMetastates;
+use super::stack::StackMetastates;
 use crate::engine::{self, Budget, Context, Engine, Stop};
 use crate::timeline::{Ties, Timeline};
 
@@ -61,12 +65,12 @@ pub fn removable(spec: &Builtin, rows: &[Operation]) -> Vec<Vec<u32>> {
     if !fits(spec, rows) {
         return Vec::new();
     }
-    blocks(rows).into_iter().map(|block| block.rows).collect()
+    blocks(spec.kind, rows).into_iter().map(|block| block.rows).collect()
 }
 
 /// Are blocks what this module's text says? In priority queues insertions and removals have the codes of a queue's.
 fn fits(spec: &Builtin, rows: &[Operation]) -> bool {
-    let kinds = [Kind::Queue, Kind::PriorityQueue, Kind::PriorityQueueMax];
+    let kinds = [Kind::Queue, Kind::Stack, Kind::PriorityQueue, Kind::PriorityQueueMax];
     kinds.contains(&spec.kind)
         && spec.capacity.is_none()
         && !spec.spurious
@@ -97,16 +101,17 @@ impl Shrinker<'_> {
     fn is_wrong(&self, rows: &[Operation]) -> bool {
         let timeline = Timeline::of(rows, Ties::Relaxed);
         let cx = Context { symbols: self.symbols, spec: self.spec, budget: &self.budget };
-        let mut queue = QueueMetastates::new();
-        let mut priority_queue = PriorityQueueMetastates::new();
-        let engine: &mut dyn Engine =
-            if self.spec.kind == Kind::Queue { &mut queue } else { &mut priority_queue };
-        matches!(engine::run(engine, &cx, &timeline), Err(Stop::Violated(_)))
+        let mut engine: Box<dyn Engine> = match self.spec.kind {
+            Kind::Queue => Box::new(QueueMetastates::new()),
+            Kind::Stack => Box::new(StackMetastates::new()),
+            _ => Box::new(PriorityQueueMetastates::new()),
+        };
+        matches!(engine::run(engine.as_mut(), &cx, &timeline), Err(Stop::Violated(_)))
     }
 
     /// The blocks that reach into a window around the failing return, as small a window as will do.
     fn around(&self, rows: &[Operation], at: Operation) -> Option<Vec<Operation>> {
-        let blocks = blocks(rows);
+        let blocks = blocks(self.spec.kind, rows);
         let mut returns: Vec<i64> =
             rows.iter().map(|op| op.ret).filter(|ret| *ret != Operation::NEVER).collect();
         returns.sort_unstable();
@@ -129,11 +134,11 @@ impl Shrinker<'_> {
 
     /// Leaves out blocks, many at a time, then fewer.
     fn halving(&self, mut kept: Vec<Operation>) -> Vec<Operation> {
-        let mut size = blocks(&kept).len().div_ceil(2);
+        let mut size = blocks(self.spec.kind, &kept).len().div_ceil(2);
         while size > 0 {
             let mut from = 0;
             loop {
-                let blocks = blocks(&kept);
+                let blocks = blocks(self.spec.kind, &kept);
                 if from >= blocks.len() || self.is_late() {
                     break;
                 }
@@ -181,7 +186,7 @@ fn without<'b>(rows: &[Operation], blocks: impl Iterator<Item = &'b Block>) -> V
 }
 
 /// What may be left out, in order of time.
-fn blocks(rows: &[Operation]) -> Vec<Block> {
+fn blocks(kind: Kind, rows: &[Operation]) -> Vec<Block> {
     let mut by_value: FxHashMap<ValueId, (Vec<u32>, Vec<u32>)> = FxHashMap::default();
     let mut blocks = Vec::new();
     let mut is_wild = false;
@@ -206,6 +211,9 @@ fn blocks(rows: &[Operation]) -> Vec<Block> {
         // Past the last removal elements stay for good, and only insertions matter.
         let is_common = |d: &usize| if *d > last { true } else { remove_cuts.binary_search(d).is_ok() };
         let mut common: Vec<usize> = insert_cuts.into_iter().filter(is_common).collect();
+        if kind == Kind::Stack {
+            common.retain(|&d| d == 0 || all_gone(rows, &inserts, &removes, d));
+        }
         common.push(inserts.len().max(last));
         for pair in common.windows(2).filter(|pair| pair[0] < pair[1]) {
             let part = |list: &[u32]| list[pair[0].min(list.len())..pair[1].min(list.len())].to_vec();
@@ -219,6 +227,18 @@ fn blocks(rows: &[Operation]) -> Vec<Block> {
     }
     blocks.sort_by_key(|block| (block.from, block.to, block.rows[0]));
     blocks
+}
+
+/// Were the first `d` pushes and pops of a value over before any other was called? Then none was on the stack at that moment, and a pop
+/// after it takes what was pushed after it.
+fn all_gone(rows: &[Operation], pushes: &[u32], pops: &[u32], d: usize) -> bool {
+    if d > pops.len() {
+        return false;
+    }
+    let row = |index: &u32| &rows[*index as usize];
+    let over = pushes[..d].iter().chain(&pops[..d]).map(|i| row(i).ret).max();
+    let begun = pushes[d..].iter().chain(&pops[d..]).map(|i| row(i).call).min();
+    over < begun || begun.is_none()
 }
 
 /// Sorts operations by return and finds each number D such that the first D returned before the others were called.

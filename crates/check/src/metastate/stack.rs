@@ -7,9 +7,12 @@
 //!
 //! The argument why nothing is lost is in `docs/soundness.md`, "Stack metastates".
 
+mod cache;
+mod needless;
 mod open;
 mod order;
 mod path;
+mod place;
 mod step;
 mod words;
 
@@ -27,12 +30,14 @@ use step::{Config, Stepper};
 use words::{EMPTY, Words};
 
 /// Decides histories of a stack in which values may repeat.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct StackMetastates {
     words: Words,
     stepper: Stepper,
     now: Option<Now>,
     log: Log,
+    /// Nodes and configurations are kept for the way back up to this many bytes.
+    room: usize,
     /// The node count at which nodes are collected.
     collect_at: usize,
     steps: u64,
@@ -80,7 +85,7 @@ struct Log {
 const STRIDE: usize = 256;
 /// Returns are given away from this many on.
 const SETTLE: usize = 128;
-/// Nodes and configurations are kept for the way back up to this many bytes.
+/// The usual room.
 const ROOM: usize = 256 << 20;
 
 impl Engine for StackMetastates {
@@ -117,10 +122,30 @@ impl Engine for StackMetastates {
     }
 }
 
+impl Default for StackMetastates {
+    fn default() -> StackMetastates {
+        StackMetastates::new()
+    }
+}
+
 impl StackMetastates {
     /// A new engine.
     pub fn new() -> StackMetastates {
-        StackMetastates::default()
+        StackMetastates::with_room(ROOM)
+    }
+
+    /// An engine that keeps at most about this many bytes for the way back, and computes what it did not keep a second time.
+    pub fn with_room(room: usize) -> StackMetastates {
+        StackMetastates {
+            words: Words::default(),
+            stepper: Stepper::default(),
+            now: None,
+            log: Log::default(),
+            room,
+            collect_at: room / 256,
+            steps: 0,
+            crowd: Crowd::default(),
+        }
     }
 
     /// How many configurations were kept.
@@ -146,7 +171,6 @@ impl StackMetastates {
         }
         let start = Config { done: 0, wild: 0, words };
         self.log.start = Some((start, Open::new()));
-        self.collect_at = 1 << 20;
         Ok(Now {
             gap: 0,
             open: Open::new(),
@@ -241,10 +265,8 @@ impl StackMetastates {
         {
             self.settle(cx, now, witness)?;
         }
-        let room = cx.budget.memory_bytes.map_or(ROOM, |limit| ROOM.min(limit / 4));
-        if self.words.len() > self.collect_at
-            && (self.log.start.is_none() || self.words.memory() + self.log.memory() > room)
-        {
+        let room = cx.budget.memory_bytes.map_or(self.room, |limit| self.room.min(limit / 4));
+        if self.words.len() > self.collect_at && self.words.memory() + self.log.memory() > room {
             self.collect(&mut now.configs);
         }
         Ok(())
@@ -266,7 +288,7 @@ impl StackMetastates {
         roots.iter().for_each(|config| live[config.words as usize] = true);
         let moved = self.words.collect(live);
         roots.iter_mut().for_each(|config| config.words = moved[config.words as usize]);
-        self.collect_at = (self.words.len() * 2).max(1 << 20);
+        self.collect_at = (self.words.len() * 2).max(self.room / 256);
     }
 
     /// Chooses one way through what happened since the last settled moment, and writes it down.

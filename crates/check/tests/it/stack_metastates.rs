@@ -139,7 +139,7 @@ fn traps() {
 #[test]
 fn random_histories_agree_with_the_oracle() {
     let (mut wrong, mut seen) = (0, 0);
-    let rounds = 20_000;
+    let rounds = 15_000;
     let mut rng = Rng::new(1);
     for _ in 0..rounds {
         let most = *rng.pick(&[6, 9, 14]);
@@ -157,6 +157,9 @@ fn random_histories_agree_with_the_oracle() {
             continue;
         }
         assert_eq!(decide(&spec, &history, &mut rng), holds, "{history:?}");
+        if holds && seen % 8 == 0 {
+            blocks_may_be_left_out(&spec, &history);
+        }
         seen += 1;
         wrong += u32::from(!holds);
     }
@@ -167,10 +170,10 @@ fn random_histories_agree_with_the_oracle() {
 fn what_is_linearizable_by_construction_is_explained() {
     use linpoint_history::generate::{self, Plan, Values};
     let mut rng = Rng::new(2);
-    for seed in 0..60 {
+    for seed in 0..16 {
         let mut plan = Plan::new(Builtin::new(Kind::Stack));
-        plan.processes = 2 + rng.below(8) as u32;
-        plan.operations = 400;
+        plan.processes = 2 + rng.below(6) as u32;
+        plan.operations = 600;
         plan.seed = seed;
         plan.values = Values::Repeated(*rng.pick(&[2, 4, 16]));
         plan.add_share = *rng.pick(&[0.4, 0.5, 0.6]);
@@ -178,5 +181,35 @@ fn what_is_linearizable_by_construction_is_explained() {
         plan.pending = *rng.pick(&[0.0, 0.01]);
         let (history, _) = generate::history(&plan, None).expect("a plan that can be played");
         assert!(decide(&plan.spec, &history, &mut rng), "{plan:?}");
+        // With no room for the way back, it is computed a second time.
+        let budget = Budget::unlimited();
+        let cx = Context { symbols: &history.symbols, spec: &plan.spec, budget: &budget };
+        let timeline = Timeline::of(&history.operations, Ties::Strict);
+        let order = run(&mut StackMetastates::with_room(0), &cx, &timeline).expect("an order");
+        replay(&plan.spec, &history, &timeline, &order);
     }
+}
+
+/// What cores leave out leaves a right history right.
+#[track_caller]
+fn blocks_may_be_left_out(spec: &Builtin, history: &History) {
+    for block in linpoint_check::metastate::shrink::removable(spec, &history.operations) {
+        let rows = history.operations.iter().enumerate().filter(|(i, _)| !block.contains(&(*i as u32)));
+        let rest: Vec<Operation> = rows.map(|(_, op)| *op).collect();
+        let found = brute::search(spec, &rest, &history.symbols, &Budget::unlimited()).expect("no limit");
+        assert!(found.holds(), "{history:?} without {block:?}");
+    }
+}
+
+#[test]
+fn limits_are_honoured() {
+    use linpoint_history::generate::{self, Plan, Values};
+    let mut plan = Plan::new(Builtin::new(Kind::Stack));
+    (plan.processes, plan.operations, plan.values) = (8, 5000, Values::Repeated(2));
+    let (history, _) = generate::history(&plan, None).expect("a plan that can be played");
+    let budget = Budget { deadline: None, memory_bytes: Some(100_000) };
+    let cx = Context { symbols: &history.symbols, spec: &plan.spec, budget: &budget };
+    let timeline = Timeline::of(&history.operations, Ties::Strict);
+    let stop = run(&mut StackMetastates::new(), &cx, &timeline).expect_err("too little memory");
+    assert!(matches!(stop, Stop::Limit(_)), "{stop:?}");
 }

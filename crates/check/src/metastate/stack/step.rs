@@ -17,7 +17,8 @@
 //! one before it, so equal futures are equal words.
 
 use super::open::{Kind, Open, Row, bits};
-use super::words::{EMPTY, Insertion, NONE, Node, Words};
+use super::place::Insertion;
+use super::words::{EMPTY, NONE, Node, Words};
 
 /// Ways to explain the past that differ in the contents only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,8 @@ pub struct Config {
 }
 
 impl Config {
-    fn key(&self) -> (u64, u32) {
+    /// What tells configurations apart.
+    pub(super) fn key(&self) -> (u64, u32) {
         (self.done, self.wild)
     }
 }
@@ -39,10 +41,13 @@ impl Config {
 /// Takes configurations over calls and returns.
 #[derive(Clone, Debug, Default)]
 pub struct Stepper {
-    /// By how many pops were run.
+    /// Configurations on the way, by how many pops they have run.
     levels: Vec<Vec<Config>>,
+    /// The pairs of stamps met in this step.
     kinds: Vec<(u32, u32)>,
-    out: Vec<Config>,
+    /// Where the step leads.
+    pub(super) out: Vec<Config>,
+    /// Configurations in which the returning operation has not taken effect.
     spare: Vec<Config>,
 }
 
@@ -86,7 +91,19 @@ impl Stepper {
         }
         merge(words, &mut self.out);
         configs.clear();
-        configs.extend_from_slice(&self.out);
+        if self.out.len() < 2 {
+            configs.extend_from_slice(&self.out);
+            return;
+        }
+        words.forget_insertions();
+        self.kinds.clear();
+        let mut still_open = open.clone();
+        still_open.close(row);
+        for at in 0..self.out.len() {
+            if !self.is_needless(words, &still_open, self.out[at]) {
+                configs.push(self.out[at]);
+            }
+        }
     }
 
     fn push(&mut self, words: &mut Words, open: &Open, row: Row) {
@@ -129,10 +146,20 @@ impl Stepper {
                 continue;
             }
             let rest = if config.words == EMPTY { EMPTY } else { rest };
-            for slot in bits(partners(open, row.value, config.done)) {
+            let partners = partners(open, row.value, config.done);
+            for slot in bits(partners) {
                 let push = *open.row(slot);
                 let done = config.done | 1 << slot;
                 let mut left = rest;
+                let rivals = bits(partners).map(|other| open.row(other)).filter(|other| other.id < push.id);
+                if let Some(nearest) = rivals.map(Row::stamp).max() {
+                    let mut how = self.insertion(open, push, done);
+                    (how.fade, how.kind) = (nearest, self.kind(push.stamp(), nearest));
+                    left = words.between(left, how);
+                    if left == NONE {
+                        continue;
+                    }
+                }
                 if open.pending >> slot & 1 == 0 {
                     let how = self.insertion(open, push, done);
                     left = words.fade(left, how);
@@ -227,19 +254,20 @@ impl Stepper {
     }
 
     /// How a push is placed, in configurations that have then done `done`.
-    fn insertion(&mut self, open: &Open, push: Row, done: u64) -> Insertion {
+    pub(super) fn insertion(&mut self, open: &Open, push: Row, done: u64) -> Insertion {
         let from = push.stamp();
         let fade = open.floating(done).filter(|&stamp| stamp <= from).max().unwrap_or(0);
         let now = latest(open, done);
-        // The pushes of one step that are placed or used are told apart by their stamps.
-        let kind = match self.kinds.iter().position(|&k| k == (from, fade)) {
-            Some(kind) => kind,
-            None => {
-                self.kinds.push((from, fade));
-                self.kinds.len() - 1
-            }
-        };
-        Insertion { value: push.value, from, fade, now, kind: kind as u32 }
+        Insertion { value: push.value, from, fade, now, kind: self.kind(from, fade) }
+    }
+
+    /// A number for each pair of stamps met in one step.
+    fn kind(&mut self, from: u32, fade: u32) -> u32 {
+        let known = self.kinds.iter().position(|&kind| kind == (from, fade));
+        known.unwrap_or_else(|| {
+            self.kinds.push((from, fade));
+            self.kinds.len() - 1
+        }) as u32
     }
 }
 

@@ -12,6 +12,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::cache::Cache;
+
 /// A set of words: the number of a node.
 pub type Node = u32;
 
@@ -48,24 +50,10 @@ pub struct Words {
     /// Open addressing over the hashes of nodes; zero is a free place (the empty word needs none).
     table: Vec<Node>,
     unions: Cache,
-    insertions: FxHashMap<(Node, u32, u32), Node>,
-    scratch: Vec<Edge>,
+    inclusions: Cache,
+    pub(super) insertions: FxHashMap<(Node, u32, u32), Node>,
+    pub(super) scratch: Vec<Edge>,
     frames: Vec<Frame>,
-}
-
-/// How to place a push that returns among the elements pushed since its call.
-#[derive(Clone, Copy, Debug)]
-pub struct Insertion {
-    /// The element.
-    pub value: u32,
-    /// It may go below elements with at least this stamp.
-    pub from: u32,
-    /// The stamp `from` means nothing afterwards and becomes this one (possibly the same).
-    pub fade: u32,
-    /// The stamp of an element pushed now.
-    pub now: u32,
-    /// Tells insertions with different numbers apart, within one [`Words::forget_insertions`].
-    pub kind: u32,
 }
 
 /// A union that waits for the union of two of its children.
@@ -83,6 +71,7 @@ impl Default for Words {
             edges: Vec::new(),
             table: vec![0; 64],
             unions: Cache::new(),
+            inclusions: Cache::new(),
             insertions: FxHashMap::default(),
             scratch: Vec::new(),
             frames: Vec::new(),
@@ -113,7 +102,8 @@ impl Words {
         self.heads.capacity() * size_of::<Head>()
             + self.edges.capacity() * size_of::<Edge>()
             + self.table.capacity() * 4
-            + self.unions.slots.len() * 12
+            + self.unions.memory()
+            + self.inclusions.memory()
             + self.insertions.capacity() * 17
     }
 
@@ -213,93 +203,53 @@ impl Words {
         needed
     }
 
-    /// Makes earlier [`Insertion::kind`]s void.
-    pub fn forget_insertions(&mut self) {
-        self.insertions.clear();
+    /// Is every word of `a` also one of `b`, with stamps at least as late? May answer no where deep words differ.
+    pub fn included(&mut self, a: Node, b: Node) -> bool {
+        self.included_within(a, b, 64)
     }
 
-    /// Places an element at every height it may have: on top, or just below an element stamped `from` or later.
-    pub fn insert(&mut self, node: Node, how: Insertion) -> Node {
-        self.transform(node, how.now, how)
-    }
-
-    /// Lets the stamp `from` fade, and places nothing.
-    pub fn fade(&mut self, node: Node, how: Insertion) -> Node {
-        if how.from == how.fade { node } else { self.transform(node, FADE_ONLY, how) }
-    }
-
-    /// Both of the above; `stamp` is that of the element if it is put on top of `node`.
-    fn transform(&mut self, node: Node, stamp: u32, how: Insertion) -> Node {
-        let mut work = vec![(node, stamp)];
-        while let Some(&(node, stamp)) = work.last() {
-            if self.insertions.contains_key(&(node, stamp, how.kind)) {
-                work.pop();
-                continue;
+    fn included_within(&mut self, a: Node, b: Node, depth: u32) -> bool {
+        if a == b {
+            return true;
+        }
+        if a == EMPTY || b == EMPTY || depth == 0 {
+            return false;
+        }
+        if let Some(known) = self.inclusions.get(a, b) {
+            return known == 1;
+        }
+        let (x, y) = (self.heads[a as usize], self.heads[b as usize]);
+        let mut j = 0;
+        let mut all = true;
+        for i in 0..x.len {
+            let edge = self.edges[(x.start + i) as usize];
+            while j < y.len && {
+                let other = self.edges[(y.start + j) as usize];
+                (other.value, other.stamp) < (edge.value, edge.stamp)
+            } {
+                j += 1;
             }
-            let waiting = work.len();
-            if stamp != FADE_ONLY
-                && how.from != how.fade
-                && !self.insertions.contains_key(&(node, FADE_ONLY, how.kind))
-            {
-                work.push((node, FADE_ONLY));
-            }
-            for edge in self.edges(node) {
-                if edge.stamp >= how.from {
-                    let next =
-                        (edge.below, if stamp == FADE_ONLY { FADE_ONLY } else { how.faded(edge.stamp) });
-                    if !self.insertions.contains_key(&(next.0, next.1, how.kind)) {
-                        work.push(next);
-                    }
+            let mut found = false;
+            let mut at = j;
+            while at < y.len && !found {
+                let other = self.edges[(y.start + at) as usize];
+                if other.value != edge.value {
+                    break;
                 }
+                found = self.included_within(edge.below, other.below, depth - 1);
+                at += 1;
             }
-            if work.len() == waiting {
-                let made = self.transformed(node, stamp, how);
-                self.insertions.insert((node, stamp, how.kind), made);
-                work.pop();
-            }
-        }
-        self.insertions[&(node, stamp, how.kind)]
-    }
-
-    /// One node of a transformation whose children are done.
-    fn transformed(&mut self, node: Node, stamp: u32, how: Insertion) -> Node {
-        let mut edges: Vec<Edge> = Vec::with_capacity(self.edges(node).len() + 1);
-        let fading = stamp == FADE_ONLY;
-        if !fading {
-            let below =
-                if how.from == how.fade { node } else { self.insertions[&(node, FADE_ONLY, how.kind)] };
-            edges.push(Edge { value: how.value, stamp, below });
-        }
-        for edge in self.edges(node) {
-            if edge.stamp >= how.from {
-                let after = how.faded(edge.stamp);
-                let below = self.insertions[&(edge.below, if fading { FADE_ONLY } else { after }, how.kind)];
-                edges.push(Edge { stamp: after, below, ..*edge });
-            } else if fading {
-                edges.push(*edge);
+            if !found {
+                all = false;
+                break;
             }
         }
-        if fading && edges.as_slice() == self.edges(node) {
-            return node;
-        }
-        edges.sort_unstable();
-        let out = self.scratch.len();
-        for edge in edges {
-            match self.scratch[out..].last().copied() {
-                Some(last) if (last.value, last.stamp) == (edge.value, edge.stamp) => {
-                    let below = self.union(last.below, edge.below);
-                    if let Some(last) = self.scratch.last_mut() {
-                        last.below = below;
-                    }
-                }
-                _ => self.scratch.push(edge),
-            }
-        }
-        self.intern(out)
+        self.inclusions.put(a, b, u32::from(all));
+        all
     }
 
     /// The node with the edges in the scratch space from `start` on, which are sorted; takes them away.
-    fn intern(&mut self, start: usize) -> Node {
+    pub(super) fn intern(&mut self, start: usize) -> Node {
         self.drop_earlier_twins(start);
         if self.scratch.len() == start {
             return NONE;
@@ -331,14 +281,18 @@ impl Words {
         node
     }
 
-    /// Of edges that differ in the stamp alone, keeps the latest.
+    /// Drops edges that lead nowhere a later edge with the same value does not lead to as well.
     fn drop_earlier_twins(&mut self, start: usize) {
         let mut at = start;
         while at + 1 < self.scratch.len() {
             let edge = self.scratch[at];
-            let twin = |e: &Edge| e.below == edge.below;
-            let mut others = self.scratch[at + 1..].iter().take_while(|e| e.value == edge.value);
-            if others.any(twin) {
+            let mut other = at + 1;
+            let mut dropped = false;
+            while !dropped && other < self.scratch.len() && self.scratch[other].value == edge.value {
+                dropped = self.included(edge.below, self.scratch[other].below);
+                other += 1;
+            }
+            if dropped {
                 self.scratch.remove(at);
             } else {
                 at += 1;
@@ -357,6 +311,7 @@ impl Words {
             self.table[place] = node as Node;
         }
         self.unions.fit(size);
+        self.inclusions.fit(size);
     }
 
     /// Keeps what `live` marks and what lies below it. Gives the new number of each node.
@@ -383,19 +338,11 @@ impl Words {
         }
         (self.heads, self.edges) = (heads, edges);
         self.unions.clear();
+        self.inclusions.clear();
         self.insertions = FxHashMap::default();
         let size = (self.heads.len() * 4).next_power_of_two().max(64);
         self.rehash(size);
         moved
-    }
-}
-
-/// In place of a stamp: nothing is placed.
-const FADE_ONLY: u32 = u32::MAX;
-
-impl Insertion {
-    fn faded(&self, stamp: u32) -> u32 {
-        if stamp == self.from { self.fade } else { stamp }
     }
 }
 
@@ -407,48 +354,4 @@ fn hash(edges: &[Edge]) -> u32 {
         h = (h ^ u64::from(e.stamp)).wrapping_mul(K).rotate_left(31);
     }
     (h ^ h >> 32) as u32
-}
-
-/// Remembers results of operations on two nodes, and forgets them when their place is needed.
-#[derive(Clone, Debug)]
-struct Cache {
-    slots: Vec<(Node, Node, u32)>,
-}
-
-impl Cache {
-    const MOST: usize = 1 << 20;
-
-    fn new() -> Cache {
-        Cache { slots: vec![(NONE, NONE, 0); 64] }
-    }
-
-    #[inline]
-    fn place(&self, a: Node, b: Node) -> usize {
-        let h = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (h >> 40) as usize & (self.slots.len() - 1)
-    }
-
-    #[inline]
-    fn get(&self, a: Node, b: Node) -> Option<u32> {
-        let (x, y, result) = self.slots[self.place(a, b)];
-        (x == a && y == b).then_some(result)
-    }
-
-    #[inline]
-    fn put(&mut self, a: Node, b: Node, result: u32) {
-        let place = self.place(a, b);
-        self.slots[place] = (a, b, result);
-    }
-
-    fn clear(&mut self) {
-        self.slots.fill((NONE, NONE, 0));
-    }
-
-    /// Grows with the number of nodes.
-    fn fit(&mut self, size: usize) {
-        let size = size.min(Self::MOST);
-        if size > self.slots.len() {
-            self.slots = vec![(NONE, NONE, 0); size];
-        }
-    }
 }
