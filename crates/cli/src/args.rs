@@ -61,9 +61,10 @@ pub struct CheckArgs {
     /// Which engine decides
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
-    /// The field that names the object an operation belongs to; `none`: all are of one object
-    #[arg(long, value_name = "KEY", default_value = "key")]
-    pub partition: String,
+    /// The field that names the object an operation belongs to, `key` if not given; `none`: all are of one object;
+    /// `value`: values are pairs [key value], as jepsen.independent writes them
+    #[arg(long, value_name = "KEY")]
+    pub partition: Option<String>,
     /// Give up after this long, such as `60s`, `500ms`, `5m`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_limit: Option<Duration>,

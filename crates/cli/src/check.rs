@@ -1,14 +1,14 @@
 //! `linpoint check`: reads histories, has them decided, says what came out.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use linpoint_check::portfolio::Choice;
 use linpoint_check::{Answer, CheckError, Options, Partition, check};
-use linpoint_history::formats::{self, Input, ReadOptions};
-use linpoint_history::{Builtin, Diagnostic, History, Operation, Spec, Symbols, Verdict};
+use linpoint_history::formats::{self, Input, ReadOptions, Reader};
+use linpoint_history::{Builtin, Diagnostic, History, Kind, Operation, Spec, Symbols, Value, Verdict};
 use linpoint_report::Style;
 
 use crate::args::{CheckArgs, EngineArg};
@@ -60,10 +60,11 @@ impl Task<'_> {
     fn run(&self) -> Result<Exit, Fault> {
         let from = input::input(self.file);
         let options = self.read_options();
-        let spec = self.spec_for(&from, &options)?;
+        let reader = formats::open(&from, self.spec, &options)?;
+        let spec = self.starting(reader.implied_initial());
         let mut symbols = Symbols::new();
         let progress = Progress::new(&self.file.display().to_string());
-        let answer = self.decide(&from, &options, &spec, &mut symbols, &progress);
+        let answer = self.decide(&from, &options, &spec, reader, &mut symbols, &progress);
         progress.finish();
         let answer = answer?;
         let several = self.args.files.len() > 1;
@@ -86,25 +87,22 @@ impl Task<'_> {
     }
 
     fn read_options(&self) -> ReadOptions {
-        let key = match self.args.partition.as_str() {
-            "key" | "none" => None,
-            field => Some(field.to_owned()),
+        let (key_field, independent) = match self.args.partition.as_deref() {
+            None | Some("key" | "none") => (None, false),
+            Some("value") => (None, true),
+            Some(field) => (Some(field.to_owned()), false),
         };
-        ReadOptions { format: self.format, key_field: key, ..ReadOptions::default() }
+        ReadOptions { format: self.format, key_field, independent, ..ReadOptions::default() }
     }
 
-    /// The specification, starting from what the format says if the user did not say.
-    fn spec_for(&self, from: &Input, options: &ReadOptions) -> Result<Builtin, Fault> {
-        if self.args.initial.is_some() || *from == Input::Stdin {
-            return Ok(self.spec.clone());
-        }
-        let reader = formats::open(from, self.spec, options)?;
-        Ok(match reader.implied_initial() {
-            Some(initial) if self.spec.kind == linpoint_history::Kind::Kv => {
+    /// The specification, starting from what the format implies if the user did not say.
+    fn starting(&self, implied: Option<Value>) -> Builtin {
+        match implied {
+            Some(initial) if self.args.initial.is_none() && self.spec.kind == Kind::Kv => {
                 self.spec.clone().with_initial(initial)
             }
             _ => self.spec.clone(),
-        })
+        }
     }
 
     fn decide(
@@ -112,19 +110,21 @@ impl Task<'_> {
         from: &Input,
         read: &ReadOptions,
         spec: &Builtin,
+        reader: Box<dyn Reader>,
         symbols: &mut Symbols,
         progress: &Progress,
     ) -> Result<Answer, Fault> {
         let mut options = self.options();
-        let opened = Cell::new(false);
         if *from == Input::Stdin {
             options.hold = usize::MAX; // It cannot be read twice.
         }
-        let open = || {
-            if *from == Input::Stdin && opened.replace(true) {
-                return Err(Diagnostic::new("", "standard input was read already", "give a file instead"));
+        let reader = RefCell::new(Some(reader));
+        let open = || match (reader.take(), from) {
+            (Some(reader), _) => Ok(reader),
+            (None, Input::Stdin) => {
+                Err(Diagnostic::new("", "standard input was read already", "give a file instead"))
             }
-            formats::open(from, spec, read)
+            (None, from) => formats::open(from, spec, read),
         };
         let mut witness = self.args.witness.as_deref().map(WitnessFile::create).transpose()?;
         let signature = spec.signature().clone();
@@ -139,7 +139,14 @@ impl Task<'_> {
         if let Some(file) = witness {
             file.finish(matches!(&answer, Ok(Answer { verdict: Verdict::Holds(_), .. })))?;
         }
-        answer.map_err(|error| self.fault(error, symbols, spec))
+        answer.map_err(|error| match error {
+            CheckError::Input(diagnostic) if diagnostic.line == 0 => {
+                let found = formats::with_line(diagnostic, from, spec, read);
+                let named = !found.file.is_empty() || found.code.is_empty();
+                Fault::Input(if named { found } else { found.in_file(self.file.display().to_string()) })
+            }
+            error => self.fault(error, symbols, spec),
+        })
     }
 
     fn options(&self) -> Options {
@@ -153,7 +160,10 @@ impl Task<'_> {
             },
             time_limit: self.args.time_limit,
             memory_limit_bytes: self.args.memory_limit.or(machine),
-            partition: if self.args.partition == "none" { Partition::None } else { Partition::ByKey },
+            partition: match self.args.partition.as_deref() {
+                Some("none") => Partition::None,
+                _ => Partition::ByKey,
+            },
             ..Options::default()
         }
     }
@@ -173,9 +183,6 @@ impl Task<'_> {
     /// A bug is reported with a history that shows it.
     fn fault(&self, error: CheckError, symbols: &Symbols, spec: &Builtin) -> Fault {
         match error {
-            CheckError::Input(diagnostic) if diagnostic.file.is_empty() && !diagnostic.code.is_empty() => {
-                Fault::Input(diagnostic.in_file(self.file.display().to_string()))
-            }
             CheckError::Input(diagnostic) => Fault::Input(diagnostic),
             CheckError::Bug { engine, why, rows } => {
                 let path = PathBuf::from("linpoint-bug.jsonl");

@@ -42,7 +42,7 @@ fn return_before_call() {
 #[test]
 fn two_operations_open_at_once() {
     let line = r#"{"process":0,"op":"dequeue","arg":null,"ret":1,"call":1,"return":4}"#;
-    check("twice.jsonl", &after_a_good_line(line), &["twice.jsonl", "process 0"]);
+    check("twice.jsonl", &after_a_good_line(line), &["twice.jsonl:2", "process 0"]);
 }
 
 #[test]
