@@ -1,6 +1,6 @@
 //! The generic engine against the oracle.
 
-use linpoint_check::engine::{self, Context};
+use linpoint_check::engine::{self, Context, Engine};
 use linpoint_check::metastate::generic::Generic;
 use linpoint_check::timeline::Ties;
 use linpoint_check::{Budget, Stop, Timeline, brute};
@@ -124,4 +124,58 @@ fn an_insert_may_return_after_open_removes() {
         "remove_min -> null [0,1]; insert 2 [4,12]; remove_min -> null [3,7]; remove_min -> 2 [8,22];
          insert 1 [14,16]",
     );
+}
+
+/// `count` operations open at once, each of which must have taken effect by a read at the end.
+#[test]
+fn more_operations_open_than_a_word_has_bits() {
+    for count in [60, 64, 65, 130, 200] {
+        let increments = (0..count).map(|i| format!("increment [{i},{}]", 1000 + i));
+        let reads = (0..count).map(|i| format!("read -> {i} [{},{}]", 300 + i, 2000 + i));
+        let mut lines: Vec<String> = increments.chain(reads).collect();
+        let spec = Builtin::new(Kind::Counter);
+        lines.push(format!("read -> {count} [5000,5001]"));
+        let history = notation::parse(spec.signature(), &lines.join(";")).expect("the notation");
+        assert!(holds(&spec, &history, Ties::Strict));
+        lines.push(format!("read -> {} [5002,5003]", count + 1));
+        let history = notation::parse(spec.signature(), &lines.join(";")).expect("the notation");
+        assert!(!holds(&spec, &history, Ties::Strict));
+    }
+}
+
+/// Rows are released as soon as they are explained; what is held does not grow, and the order comes out as it goes.
+#[test]
+fn a_stream_is_explained_in_little_memory() {
+    let mut rng = Rng::new(4);
+    let spec = Builtin::new(Kind::CasRegister);
+    let taste = Taste { lanes: 5, operations: 30_000, values: 4, pending: 0.0, spoil: 0.0, stamps: 1 << 40 };
+    let history = small::history(&spec, &taste, &mut rng);
+    let whole = Timeline::of(&history.operations, Ties::Strict);
+    let budget = Budget::unlimited();
+    let cx = Context { symbols: &history.symbols, spec: &spec, budget: &budget };
+    let mut stream = whole.clone();
+    let mut engine = Generic::new(spec.clone());
+    let mut witness = linpoint_check::Witness::default();
+    let mut most = 0;
+    for upto in (0..whole.end()).step_by(100).chain([whole.end()]) {
+        engine.advance(&cx, &stream, upto, &mut witness).expect("linearizable");
+        stream.release(upto);
+        most = most.max(engine.memory());
+    }
+    engine.finish(&cx, &stream, &mut witness).expect("linearizable");
+    replay(&spec, &whole, &history.symbols, &witness.order);
+    assert!(most < 1 << 20, "{most} bytes held");
+}
+
+#[test]
+fn the_reason_names_the_operation_and_the_states() {
+    let spec = Builtin::new(Kind::Register);
+    let text = "write 1 [1,4]; write 4 [2,5]; read -> 3 [12,15]";
+    let history = notation::parse(spec.signature(), text).expect("the notation");
+    let timeline = Timeline::of(&history.operations, Ties::Strict);
+    let budget = Budget::unlimited();
+    let cx = Context { symbols: &history.symbols, spec: &spec, budget: &budget };
+    let stop = engine::run(&mut Generic::new(spec.clone()), &cx, &timeline).expect_err("no write of 3");
+    let Stop::Violated(violation) = stop else { panic!("{stop:?}") };
+    assert_eq!(violation.reason, "read -> 3 [12,15] finds no place: the state could only be 1 or 4");
 }
