@@ -103,6 +103,8 @@ fn initial_contents_are_there_from_the_start() {
     check_from(spec(), text, Outcome::Holds);
     check_from(spec(), "remove_min -> 8 [1,2]; remove_min -> 7 [3,4]", Outcome::Violated);
     check_from(spec(), "insert 9 [1,2]; remove_min -> null [3,4]", Outcome::Violated);
+    let text = "remove_min [1,..]; remove_min -> 8 [2,3]; insert 7 [4,5]; remove_min -> 7 [6,7]";
+    check_from(spec(), text, Outcome::Unsupported);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use super::refute::refute_with_pending;
 use super::sweep::{Failure, Given, NONE, Sweep};
 use crate::engine::{Context, Stop, Witness};
-use crate::monitor::inserted_twice;
+use crate::monitor::{initial_contents, inserted_twice};
 use crate::timeline::{OpId, Ties, Timeline};
 
 /// Passes after which the search gives up.
@@ -36,7 +36,8 @@ pub(super) fn search(cx: &Context<'_>, timeline: &Timeline, witness: &mut Witnes
 
 /// What is left over can be told only where every row is an insertion of a new value or a removal.
 fn refuse(cx: &Context<'_>, timeline: &Timeline) -> Result<(), Stop> {
-    let mut inserted = FxHashSet::default();
+    let mut inserted: FxHashSet<ValueId> =
+        initial_contents(cx.spec, cx.symbols)?.into_iter().flatten().collect();
     for op in timeline.rows().iter().chain(timeline.pending()) {
         match op.op() {
             INSERT if !inserted.insert(op.arg) => return Err(inserted_twice(cx.symbols, op.arg)),
