@@ -247,9 +247,26 @@ impl<'a> Feed<'a> {
 
 /// What a first reading of a long file tells.
 struct Survey {
+    /// The lowest call of each chunk.
     lowest: Vec<i64>,
     pending: Vec<Operation>,
     completed: u64,
+    last: Option<(i64, i64)>,
+    in_chunk: usize,
+    lowest_here: i64,
+}
+
+impl Default for Survey {
+    fn default() -> Survey {
+        Survey {
+            lowest: Vec::new(),
+            pending: Vec::new(),
+            completed: 0,
+            last: None,
+            in_chunk: 0,
+            lowest_here: i64::MAX,
+        }
+    }
 }
 
 /// Reads the rest of a file whose beginning is in memory; `None` if it is not in order of return.
@@ -259,39 +276,48 @@ fn survey(
     symbols: &mut Symbols,
     progress: &mut dyn FnMut(u64) -> Result<(), Limit>,
 ) -> Result<Option<Survey>, FeedError> {
-    let mut survey = Survey { lowest: Vec::new(), pending: Vec::new(), completed: 0 };
-    let (mut last, mut in_chunk, mut lowest) = ((i64::MIN, i64::MIN), 0, i64::MAX);
-    let mut block = beginning.to_vec();
+    let mut survey = Survey::default();
+    if !beginning.iter().all(|op| survey.add(op)) {
+        return Ok(None);
+    }
+    let mut block = Vec::new();
     let mut more = true;
-    loop {
-        for op in &block {
-            if op.is_pending() {
-                survey.pending.push(*op);
-                continue;
-            }
-            if return_order(op) < last {
-                return Ok(None);
-            }
-            last = return_order(op);
-            lowest = lowest.min(op.call);
-            in_chunk += 1;
-            survey.completed += 1;
-            if in_chunk == CHUNK {
-                survey.lowest.push(lowest);
-                (in_chunk, lowest) = (0, i64::MAX);
-            }
-        }
-        progress(survey.completed)?;
-        if !more {
-            break;
-        }
+    while more {
         block.clear();
         more = reader.read(symbols, &mut block, CHUNK)?;
+        if !block.iter().all(|op| survey.add(op)) {
+            return Ok(None);
+        }
+        progress(survey.completed)?;
     }
-    if in_chunk > 0 {
-        survey.lowest.push(lowest);
-    }
+    survey.close_chunk();
     Ok(Some(survey))
+}
+
+impl Survey {
+    /// Takes a row; is it still in order?
+    fn add(&mut self, op: &Operation) -> bool {
+        if op.is_pending() {
+            self.pending.push(*op);
+            return true;
+        }
+        let in_order = self.last.is_none_or(|last| last <= return_order(op));
+        self.last = Some(return_order(op));
+        self.lowest_here = self.lowest_here.min(op.call);
+        self.completed += 1;
+        self.in_chunk += 1;
+        if self.in_chunk == CHUNK {
+            self.close_chunk();
+        }
+        in_order
+    }
+
+    fn close_chunk(&mut self) {
+        if self.in_chunk > 0 {
+            self.lowest.push(self.lowest_here);
+        }
+        (self.in_chunk, self.lowest_here) = (0, i64::MAX);
+    }
 }
 
 impl Survey {
