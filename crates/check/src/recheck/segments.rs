@@ -270,7 +270,7 @@ impl Segment {
         }
         let Some(theirs) = right.effect else { return Ok(()) };
         let ours = self.effect.take().unwrap_or_default();
-        self.effect = ours.times(theirs);
+        self.effect = ours.times(*theirs);
         if self.effect.is_some() { Ok(()) } else { Err(RESULT) }
     }
 
@@ -350,7 +350,7 @@ impl Effect {
     }
 
     /// This effect and then `right`: the smaller is worked into the larger. `None` where they do not fit.
-    fn times(mut self: Box<Effect>, mut right: Box<Effect>) -> Option<Box<Effect>> {
+    fn times(mut self: Box<Effect>, mut right: Effect) -> Option<Box<Effect>> {
         while let (Some(top), Some(want)) = (self.pushes.back(), right.pops.front()) {
             if want.is_some_and(|want| want != *top) {
                 return None;
