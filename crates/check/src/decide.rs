@@ -331,14 +331,15 @@ impl Part<'_> {
                 }
                 Ended::Explained { operations, .. } => Verdict::Holds(Basis::Witness { operations }),
                 Ended::Limit { limit, decided } => Verdict::Unknown(unknown(limit, decided, feed)),
-                Ended::Violated { violation, at, .. } => Verdict::Violated(counterexample::build(
-                    self.spec,
-                    names.get(),
-                    feed,
-                    violation,
-                    at,
-                    &engine,
-                )?),
+                Ended::Violated { violation, at, .. } => {
+                    // Without a core from the engine the rows are needed, and a long file was not held.
+                    let held = if violation.core.is_empty() { feed.held(names)? } else { None };
+                    let feed = held.as_ref().unwrap_or(feed);
+                    let symbols = names.get();
+                    Verdict::Violated(counterexample::build(
+                        self.spec, symbols, feed, violation, at, &engine,
+                    )?)
+                }
             };
             return Ok(Found { verdict, engine, because, object: None });
         }

@@ -138,6 +138,20 @@ impl<'a> Feed<'a> {
         Ok(Feed::of(rows))
     }
 
+    /// Reads a file that was streamed into memory; `None` if everything is there already.
+    pub fn held(&self, names: &mut Names<'_>) -> Result<Option<Feed<'static>>, Diagnostic> {
+        if self.in_memory().is_some() {
+            return Ok(None);
+        }
+        let mut rows = Vec::with_capacity(self.completed as usize + self.pending.len());
+        self.chunks(names, |_, chunk, _| {
+            rows.extend_from_slice(chunk);
+            Ok::<(), Diagnostic>(())
+        })?;
+        rows.extend(self.pending.iter().map(|p| p.op));
+        Ok(Some(Feed::of(rows)))
+    }
+
     /// Is everything in memory? Then all rows that completed.
     pub fn in_memory(&self) -> Option<&[Operation]> {
         match &self.rows {
