@@ -121,7 +121,7 @@ impl Drive<'_, '_> {
             course.timeline.push_pending_at(pending.op, earliest);
         }
         let mut walked = self.feed.chunks(names, |symbols, rows, floor| {
-            rows.iter().for_each(|row| course.timeline.push(*row));
+            course.timeline.extend(rows);
             let cx = Context { symbols, spec: self.spec, budget: self.budget };
             let step = course.advance(engine, &cx, floor, &mut sink);
             progress(u64::from(course.explained));

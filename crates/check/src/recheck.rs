@@ -12,8 +12,6 @@
 
 pub mod segments;
 
-use std::collections::VecDeque;
-
 use linpoint_history::{Builtin, Operation, Symbols};
 use thiserror::Error;
 
@@ -137,11 +135,11 @@ impl Recheck {
     }
 }
 
-/// A set of numbers that fills up from below: whole words of ones at the start are dropped.
+/// A set of numbers that fills up from below: whole words of ones at the start are dropped now and then.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     dropped: u32,
-    words: VecDeque<u64>,
+    words: Vec<u64>,
     count: u64,
 }
 
@@ -149,19 +147,24 @@ impl Seen {
     #[inline]
     fn insert(&mut self, id: u32) -> bool {
         let Some(word) = (id / 64).checked_sub(self.dropped) else { return false };
-        let word = word as usize;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
         let bit = 1 << (id % 64);
-        let new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
+        let Some(word) = self.words.get_mut(word as usize) else { return self.insert_beyond(id) };
+        let new = *word & bit == 0;
+        *word |= bit;
         self.count += u64::from(new);
-        while self.words.front() == Some(&u64::MAX) {
-            self.words.pop_front();
-            self.dropped += 1;
-        }
         new
+    }
+
+    #[cold]
+    fn insert_beyond(&mut self, id: u32) -> bool {
+        let full = self.words.iter().take_while(|word| **word == u64::MAX).count();
+        if full > self.words.len() / 2 {
+            self.words.drain(..full);
+            self.dropped += full as u32;
+        }
+        let word = (id / 64 - self.dropped) as usize;
+        self.words.resize((word + 1).next_multiple_of(512), 0);
+        self.insert(id)
     }
 
     fn contains(&self, id: u32) -> bool {
@@ -172,7 +175,8 @@ impl Seen {
     }
 
     fn first_missing(&self) -> u32 {
-        let ones = self.words.front().map_or(0, |word| word.trailing_ones());
-        self.dropped * 64 + ones
+        let full = self.words.iter().take_while(|word| **word == u64::MAX).count();
+        let ones = self.words.get(full).map_or(0, |word| word.trailing_ones());
+        (self.dropped + full as u32) * 64 + ones
     }
 }

@@ -69,10 +69,10 @@ pub struct Timeline {
     called: Vec<u32>,
     /// For each row, the next operation with the same `earliest`, plus one.
     next: Vec<u32>,
+    /// The returns of the rows, in a column of their own: this is what is searched.
+    returns: Vec<i64>,
     pending: Vec<Operation>,
     pending_earliest: Vec<u32>,
-    /// For each process, the stamp and number of its last return.
-    last_return: Vec<(i64, u32)>,
     touching: bool,
 }
 
@@ -98,43 +98,50 @@ impl Timeline {
 
     /// Adds a completed operation. Rows come in order of return; rows with equal returns in order of call.
     pub fn push(&mut self, op: Operation) {
-        debug_assert!(!op.is_pending());
-        let id = self.end();
-        assert!(id < OpId::PENDING - 1, "a timeline holds less than 2^31 operations");
-        let mut earliest = self.base + count_before(&self.rows, op.call);
-        let process = op.process().0 as usize;
-        if process >= self.last_return.len() {
-            self.last_return.resize(process + 1, (i64::MIN, 0));
+        self.extend(&[op]);
+    }
+
+    /// Adds completed operations, in order of return; those with equal returns in order of call.
+    pub fn extend(&mut self, rows: &[Operation]) {
+        debug_assert!(rows.iter().all(|op| !op.is_pending()));
+        let held = self.rows.len();
+        assert!(self.base as usize + held + rows.len() < OpId::PENDING as usize, "at most 2^31 operations");
+        self.rows.extend_from_slice(rows);
+        self.returns.extend(rows.iter().map(|op| op.ret));
+        self.called.resize(held + rows.len() + 1, 0);
+        self.earliest.reserve(rows.len());
+        self.next.reserve(rows.len());
+        for (index, op) in (held..).zip(rows) {
+            let gap = self.gap(op, index);
+            let id = self.base + index as u32;
+            self.earliest.push(self.base + gap as u32);
+            self.next.push(std::mem::replace(&mut self.called[gap], id + 1));
         }
-        let (stamp, predecessor) = self.last_return[process];
-        if stamp == op.call && stamp != i64::MIN {
-            self.touching = true;
-            if self.ties == Ties::Strict {
-                earliest = earliest.max(predecessor + 1);
-            }
-        }
-        self.last_return[process] = (op.ret, id);
-        let gap = (earliest - self.base) as usize;
-        self.rows.push(op);
-        self.earliest.push(earliest);
-        self.called.push(0);
-        self.next.push(self.called[gap]);
-        self.called[gap] = id + 1;
     }
 
     /// Adds a pending operation, whose call must lie in the window or after it.
     pub fn push_pending(&mut self, op: Operation) {
-        let mut earliest = self.base + count_before(&self.rows, op.call);
-        if let Some(&(stamp, predecessor)) = self.last_return.get(op.process().0 as usize)
-            && stamp == op.call
-        {
-            self.touching = true;
-            if self.ties == Ties::Strict {
-                earliest = earliest.max(predecessor + 1);
-            }
-        }
-        self.pending.push(op);
-        self.pending_earliest.push(earliest);
+        let gap = self.gap(&op, self.returns.len());
+        let earliest = self.base + gap as u32;
+        self.push_pending_at(op, earliest);
+    }
+
+    /// The gap an operation is called in, as far as the first `end` rows tell.
+    #[inline]
+    fn gap(&mut self, op: &Operation, end: usize) -> usize {
+        let returns = &self.returns[..end];
+        let gap = count_before(returns, op.call);
+        if returns.get(gap) == Some(&op.call) { self.touched(op, gap, end) } else { gap }
+    }
+
+    /// An operation called at the very stamp of a return: is that its own process's?
+    #[cold]
+    fn touched(&mut self, op: &Operation, gap: usize, end: usize) -> usize {
+        let equal = self.rows[gap..end].iter().take_while(|done| done.ret == op.call);
+        let own = equal.enumerate().filter(|(_, done)| done.process() == op.process()).last();
+        let Some((offset, _)) = own else { return gap };
+        self.touching = true;
+        if self.ties == Ties::Strict { gap + offset + 1 } else { gap }
     }
 
     /// Adds a pending operation whose first gap is known already, as a driver knows it that has read ahead.
@@ -147,6 +154,7 @@ impl Timeline {
     pub fn release(&mut self, id: u32) {
         let drop = (id.min(self.end()) - self.base) as usize;
         self.rows.drain(..drop);
+        self.returns.drain(..drop);
         self.earliest.drain(..drop);
         self.called.drain(..drop);
         self.next.drain(..drop);
@@ -253,16 +261,25 @@ impl Iterator for CalledIn<'_> {
     }
 }
 
-/// How many rows returned before `stamp`: a search backwards that doubles its stride, since the answer is almost
-/// always within a few rows of the end.
+/// How many of the sorted `returns` lie before `stamp`: a search backwards, since the answer is almost always within a few
+/// rows of the end; first in blocks that are counted whole, without branches, then with a stride that doubles.
 #[inline]
-fn count_before(rows: &[Operation], stamp: i64) -> u32 {
-    let mut high = rows.len();
-    let mut stride = 8;
+fn count_before(returns: &[i64], stamp: i64) -> usize {
+    const BLOCK: usize = 8;
+    let mut high = returns.len();
+    for _ in 0..4 {
+        let Some(block) = returns[..high].last_chunk::<BLOCK>() else { break };
+        let before = block.iter().filter(|ret| **ret < stamp).count();
+        if before > 0 {
+            return high - BLOCK + before;
+        }
+        high -= BLOCK;
+    }
+    let mut stride = 4 * BLOCK;
     loop {
         let low = high.saturating_sub(stride);
-        if low == 0 || rows[low].ret < stamp {
-            return (low + rows[low..high].partition_point(|op| op.ret < stamp)) as u32;
+        if low == 0 || returns[low] < stamp {
+            return low + returns[low..high].partition_point(|ret| *ret < stamp);
         }
         high = low;
         stride *= 2;
