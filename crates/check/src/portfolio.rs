@@ -7,6 +7,7 @@
 use linpoint_history::{Builtin, Kind};
 
 use crate::engine::Engine;
+use crate::metastate::counter::CounterMetastate;
 use crate::metastate::generic::Generic;
 use crate::metastate::priority_queue::PriorityQueueMetastates;
 use crate::metastate::queue::QueueMetastates;
@@ -58,11 +59,15 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
 /// The engine for a stream, which cannot be started again: the first that takes everything a stream of this object may
 /// hold, or, where values are promised to be distinct, the monitor.
 pub fn for_stream(spec: &Builtin, distinct: bool) -> Box<dyn Engine> {
-    let reads_and_writes_only = !matches!(spec.kind, Kind::CasRegister | Kind::RmwRegister | Kind::Kv);
+    // These engines know some operations of their object only, or look at the whole history.
+    let partial = matches!(
+        spec.kind,
+        Kind::CasRegister | Kind::RmwRegister | Kind::Kv | Kind::Counter | Kind::Map
+    );
     let plain = spec.capacity.is_none() && !spec.spurious;
     let wanted = |candidate: &Candidate| distinct || !candidate.distinct;
     let mut engines = specialised(spec.kind).into_iter().filter(wanted);
-    match engines.next().filter(|_| plain && reads_and_writes_only) {
+    match engines.next().filter(|_| plain && !partial) {
         Some(candidate) => (candidate.make)(spec),
         None => Box::new(Generic::new(spec.clone())),
     }
@@ -94,6 +99,7 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
                 distinct: false,
             }]
         }
+        Kind::Counter => vec![metastate(|_| Box::new(CounterMetastate::new()))],
         _ => Vec::new(),
     }
 }

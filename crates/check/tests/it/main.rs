@@ -2,6 +2,7 @@
 
 mod brute;
 mod corpus;
+mod counter;
 mod decide;
 mod every;
 mod exhaustive;
