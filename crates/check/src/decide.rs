@@ -1,24 +1,26 @@
 //! From a history to a verdict: split it into objects, try engines, recheck, explain.
 //!
 //! Linearizability is local (Herlihy & Wing 1990): a history of several objects is linearizable iff each object's part is. So a
-//! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides.
+//! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides. So is
+//! a map, entry by entry, as long as nobody asks for its size.
 //!
 //! Touching operations of one process (`a.ret == b.call`) are handled by enclosure, see [`crate::timeline`]: what holds
 //! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
+
+mod objects;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use linpoint_history::{
-    Basis, Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Unknown, Value, Verdict,
-};
+use linpoint_history::{Basis, Builtin, Diagnostic, Kind, Operation, Spec, Symbols, Unknown, Value, Verdict};
 use thiserror::Error;
 
+use self::objects::Object;
 use crate::counterexample;
 use crate::drive::{Drive, DriveError, Ended, Sink};
 use crate::engine::{Budget, Limit};
-use crate::feed::{Feed, FeedError, HOLD, Names, Open};
+use crate::feed::{CHUNK, Feed, FeedError, HOLD, Names, Open};
 use crate::portfolio::{self, Candidate, Choice};
 use crate::recheck::BadWitness;
 use crate::timeline::Ties;
@@ -65,7 +67,7 @@ impl Options {
 /// What is an object of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partition {
-    /// Each key of the history.
+    /// Each key of the history; of maps each entry, where no operation looks at several.
     ByKey,
     /// The whole history is one object, whatever keys it has.
     None,
@@ -198,32 +200,27 @@ fn check_feed(
     feed.check_processes(&mut Names::Own(symbols), spec.signature())?;
     let operations = feed.completed + feed.pending.len() as u64;
     let pending = feed.pending.len() as u64;
-    let keyed = options.partition == Partition::ByKey && symbols.key_count() > 0;
+    let keyed = symbols.key_count() > 0;
     let part = Part { spec, choice: options.choice, budget: &budget, watch };
-    let (found, objects) = if keyed {
+    let mut objects = Vec::new();
+    let found = if options.partition == Partition::ByKey && (keyed || spec.kind == Kind::Map) {
         let feed = if feed.in_memory().is_some() { feed } else { feed.hold(symbols)? };
-        let parts = split(feed.into_rows().unwrap_or_default());
-        let objects = parts.len();
-        (part.decide_all(parts, symbols, options.threads, sink)?, objects)
+        objects = objects::split(&feed.into_rows().unwrap_or_default(), spec, symbols);
+        part.decide_all(&objects, symbols, options.threads, sink)?
     } else {
-        (part.decide(&feed, &mut Names::Own(symbols), sink)?, 1)
+        part.decide(&feed, &mut Names::Own(symbols), sink)?
     };
+    let named = keyed || objects.len() > 1;
     Ok(Answer {
         verdict: found.verdict,
         engine: found.engine,
         because: found.because,
         operations,
         pending,
-        objects,
-        object: found.object.map(|key| symbols.key_name(key)),
+        objects: objects.len().max(1),
+        object: found.object.filter(|_| named).map(|index| objects[index].name.clone()),
         elapsed: started.elapsed(),
     })
-}
-
-/// Rows by object, each in order of return.
-fn split(mut rows: Vec<Operation>) -> Vec<Vec<Operation>> {
-    rows.sort_by_key(|op| op.key);
-    rows.chunk_by(|a, b| a.key == b.key).map(<[Operation]>::to_vec).collect()
 }
 
 /// What was found about one object, or about all.
@@ -231,7 +228,8 @@ struct Found {
     verdict: Verdict,
     engine: String,
     because: String,
-    object: Option<KeyId>,
+    /// Which object, where there are several.
+    object: Option<usize>,
 }
 
 /// Decides objects.
@@ -247,21 +245,24 @@ impl Part<'_> {
     /// Decides all objects: violated if one is, unknown if one is and none is violated.
     fn decide_all(
         &self,
-        parts: Vec<Vec<Operation>>,
+        objects: &[Object],
         symbols: &Symbols,
         threads: usize,
         sink: Option<Sink<'_>>,
     ) -> Result<Found, CheckError> {
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
-        let total: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        let total: u64 = objects.iter().map(|object| object.rows.len() as u64).sum();
         let results: Mutex<Vec<(usize, Result<Found, CheckError>)>> = Mutex::new(Vec::new());
         let sink = Mutex::new(sink);
         let decided = AtomicUsize::new(0);
         let work = || {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(rows) = parts.get(index).filter(|_| !stop.load(Ordering::Relaxed)) else { break };
+                let Some(object) = objects.get(index).filter(|_| !stop.load(Ordering::Relaxed)) else {
+                    break;
+                };
+                let rows = &object.rows;
                 let feed = Feed::of(rows.clone());
                 let mut order = Vec::new();
                 let mut collect = |_: &Symbols, op: &Operation| order.push(*op);
@@ -287,14 +288,16 @@ impl Part<'_> {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..threads.clamp(1, parts.len().max(1)) {
+            // A thread costs more than a short history.
+            let threads = if total < CHUNK as u64 { 1 } else { threads.clamp(1, objects.len().max(1)) };
+            for _ in 1..threads {
                 scope.spawn(work);
             }
             work();
         });
         let mut results = results.into_inner().unwrap_or_default();
         results.sort_by_key(|(index, _)| *index);
-        join(results.into_iter().map(|(index, found)| (parts[index][0].key, found)))
+        join(results)
     }
 
     /// Decides one object.
@@ -438,10 +441,10 @@ fn unknown(limit: Limit, decided: u64, feed: &Feed<'_>) -> Unknown {
 }
 
 /// One verdict from many.
-fn join(parts: impl Iterator<Item = (KeyId, Result<Found, CheckError>)>) -> Result<Found, CheckError> {
+fn join(parts: Vec<(usize, Result<Found, CheckError>)>) -> Result<Found, CheckError> {
     let (mut operations, mut engines, mut because) = (0, Vec::new(), String::new());
     let mut undecided = None;
-    for (key, found) in parts {
+    for (index, found) in parts {
         let found = found?;
         if !engines.contains(&found.engine) {
             engines.push(found.engine.clone());
@@ -451,8 +454,8 @@ fn join(parts: impl Iterator<Item = (KeyId, Result<Found, CheckError>)>) -> Resu
         }
         match found.verdict {
             Verdict::Holds(Basis::Witness { operations: n }) => operations += n,
-            Verdict::Violated(_) => return Ok(Found { object: Some(key), ..found }),
-            Verdict::Unknown(_) => undecided = Some(Found { object: Some(key), ..found }),
+            Verdict::Violated(_) => return Ok(Found { object: Some(index), ..found }),
+            Verdict::Unknown(_) => undecided = Some(Found { object: Some(index), ..found }),
         }
     }
     Ok(undecided.unwrap_or(Found {

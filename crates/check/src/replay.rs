@@ -25,6 +25,8 @@ pub enum Replay {
     Set(FxHashSet<ValueId>),
     /// Multiset and list.
     Multiset(FxHashMap<ValueId, u32>),
+    /// A map, by values, since a key or a value that only stands in a pair has no number.
+    Map(FxHashMap<Value, Value>),
     /// Read and write only.
     Register(ValueId),
     /// Everything else: the readable specification. Several states while an unanswered operation leaves them open.
@@ -55,6 +57,10 @@ impl Replay {
                 items.into_iter().for_each(|item| *bag.entry(item).or_insert(0) += 1);
                 Replay::Multiset(bag)
             }
+            (Kind::Map, _) if plain => match spec.initial() {
+                State::Map(entries) => Replay::Map(entries.into_iter().collect()),
+                state => Replay::Readable(vec![state]),
+            },
             (Kind::Register, _) => match symbols.find(&spec.initial) {
                 Some(value) => Replay::Register(value),
                 None => Replay::Readable(vec![spec.initial()]),
@@ -110,6 +116,7 @@ impl Replay {
                 pending || result == ValueId::from_bool(answer)
             }
             Replay::Multiset(bag) => multiset(bag, symbols, op),
+            Replay::Map(entries) => map(entries, symbols, op),
             Replay::Register(value) => match code {
                 codes::register::WRITE => {
                     *value = arg;
@@ -159,6 +166,21 @@ impl Replay {
 #[inline]
 fn answers(pending: bool, result: ValueId, removed: Option<ValueId>) -> bool {
     pending || removed.unwrap_or(ValueId::NULL) == result
+}
+
+fn map(entries: &mut FxHashMap<Value, Value>, symbols: &Symbols, op: &Operation) -> bool {
+    let arg = symbols.value(op.arg);
+    let answer = match op.op() {
+        codes::map::INSERT => {
+            let Some((key, value)) = arg.as_pair() else { return false };
+            entries.insert(key.clone(), value.clone()).unwrap_or_default()
+        }
+        codes::map::GET => entries.get(&arg).cloned().unwrap_or_default(),
+        codes::map::REMOVE => entries.remove(&arg).unwrap_or_default(),
+        codes::map::LEN => Value::Int(entries.len() as i64),
+        _ => Value::Bool(entries.is_empty()),
+    };
+    op.is_pending() || symbols.value(op.result) == answer
 }
 
 fn multiset(bag: &mut FxHashMap<ValueId, u32>, symbols: &Symbols, op: &Operation) -> bool {

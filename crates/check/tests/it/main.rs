@@ -8,6 +8,7 @@ mod every;
 mod exhaustive;
 mod generate;
 mod generic;
+mod map;
 mod metastates;
 mod online;
 mod priority_queue_monitor;

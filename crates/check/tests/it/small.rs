@@ -124,6 +124,7 @@ fn argument(spec: &Builtin, op: OpCode, rng: &mut Rng, number: i64) -> Value {
             };
             Value::list([first, Value::Int(number)])
         }
+        _ if spec.kind == Kind::Map => Value::Int(rng.below(3) as i64),
         _ => Value::Int(number),
     }
 }
@@ -142,7 +143,8 @@ fn spoil(spec: &Builtin, rng: &mut Rng, history: &mut History) {
         Shape::List => Value::list([Value::Int(rng.below(3) as i64), Value::Null]),
         _ if rng.chance(0.2) => Value::Null,
         _ => match history.symbols.value(history.operations[donor].arg) {
-            v @ Value::Int(_) => v,
+            v @ Value::Int(_) if spec.kind != Kind::Map => v,
+            Value::List(items) if spec.kind == Kind::Map => items[1].clone(),
             _ => Value::Int(rng.below(3) as i64),
         },
     };

@@ -1,0 +1,67 @@
+//! Which operations belong to one object.
+//!
+//! A key of the history names an object. A map is a product of its keys: `insert`, `get` and `remove` look at one entry and change one
+//! entry, so a history of these is a history of as many objects as there are keys in it. `len` and `is_empty` look at all entries:
+//! where one has answered, the map stays whole. Where none has, pending ones are left out, since they can change
+//! nothing.
+
+use linpoint_history::specs::codes::map;
+use linpoint_history::{Builtin, KeyId, Kind, Operation, Symbols, Value, ValueId};
+use rustc_hash::FxHashMap;
+
+/// An object and its operations.
+pub(super) struct Object {
+    /// Its name; of an entry of one of several maps the map's and the entry's.
+    pub(super) name: Value,
+    /// In the order they came in.
+    pub(super) rows: Vec<Operation>,
+}
+
+/// Rows by object: at least one, in order of their keys.
+pub(super) fn split(rows: &[Operation], spec: &Builtin, symbols: &mut Symbols) -> Vec<Object> {
+    let by_entry = spec.kind == Kind::Map && rows.iter().all(|op| is_separable(op, symbols));
+    let mut known: FxHashMap<(KeyId, ValueId), usize> = FxHashMap::default();
+    let mut objects: Vec<(KeyId, Object)> = Vec::new();
+    for op in rows {
+        let entry = if by_entry { entry(op, symbols) } else { Some(ValueId::NULL) };
+        let Some(entry) = entry else { continue };
+        let index = *known.entry((op.key, entry)).or_insert_with(|| {
+            let key = symbols.key_name(op.key);
+            let name = match (by_entry, op.key) {
+                (false, _) => key,
+                (true, KeyId::NONE) => symbols.value(entry),
+                (true, _) => Value::list([key, symbols.value(entry)]),
+            };
+            objects.push((op.key, Object { name, rows: Vec::new() }));
+            objects.len() - 1
+        });
+        objects[index].1.rows.push(*op);
+    }
+    objects.sort_by_key(|(key, _)| *key);
+    let mut objects: Vec<Object> = objects.into_iter().map(|(_, object)| object).collect();
+    if objects.is_empty() {
+        objects.push(Object { name: Value::Null, rows: Vec::new() });
+    }
+    objects
+}
+
+/// Does an operation on a map concern one entry, or nothing?
+fn is_separable(op: &Operation, symbols: &Symbols) -> bool {
+    match op.op() {
+        map::INSERT => symbols.value(op.arg).as_pair().is_some(),
+        map::GET | map::REMOVE => true,
+        _ => op.is_pending(),
+    }
+}
+
+/// The entry of a map an operation concerns.
+fn entry(op: &Operation, symbols: &mut Symbols) -> Option<ValueId> {
+    match op.op() {
+        map::INSERT => {
+            let pair = symbols.value(op.arg);
+            pair.as_pair().map(|(key, _)| symbols.intern(key))
+        }
+        map::GET | map::REMOVE => Some(op.arg),
+        _ => None,
+    }
+}
