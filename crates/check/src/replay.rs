@@ -169,14 +169,14 @@ fn answers(pending: bool, result: ValueId, removed: Option<ValueId>) -> bool {
 }
 
 fn map(entries: &mut FxHashMap<Value, Value>, symbols: &Symbols, op: &Operation) -> bool {
-    let arg = symbols.value(op.arg);
+    let arg = || symbols.value(op.arg);
     let answer = match op.op() {
         codes::map::INSERT => {
-            let Some((key, value)) = arg.as_pair() else { return false };
+            let Some((key, value)) = symbols.pair(op.arg) else { return false };
             entries.insert(key.clone(), value.clone()).unwrap_or_default()
         }
-        codes::map::GET => entries.get(&arg).cloned().unwrap_or_default(),
-        codes::map::REMOVE => entries.remove(&arg).unwrap_or_default(),
+        codes::map::GET => entries.get(&arg()).cloned().unwrap_or_default(),
+        codes::map::REMOVE => entries.remove(&arg()).unwrap_or_default(),
         codes::map::LEN => Value::Int(entries.len() as i64),
         _ => Value::Bool(entries.is_empty()),
     };

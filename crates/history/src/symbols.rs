@@ -147,6 +147,11 @@ impl Symbols {
         }
     }
 
+    /// The two items behind an id, if it stands for a list of two.
+    pub fn pair(&self, id: ValueId) -> Option<(&Value, &Value)> {
+        self.values.get(id.table_index()?)?.as_pair()
+    }
+
     /// The integer behind an id, if it is one.
     pub fn int(&self, id: ValueId) -> Option<i64> {
         match id.small() {

@@ -48,7 +48,7 @@ pub(super) fn split(rows: &[Operation], spec: &Builtin, symbols: &mut Symbols) -
 /// Does an operation on a map concern one entry, or nothing?
 fn is_separable(op: &Operation, symbols: &Symbols) -> bool {
     match op.op() {
-        map::INSERT => symbols.value(op.arg).as_pair().is_some(),
+        map::INSERT => symbols.pair(op.arg).is_some(),
         map::GET | map::REMOVE => true,
         _ => op.is_pending(),
     }
@@ -58,8 +58,8 @@ fn is_separable(op: &Operation, symbols: &Symbols) -> bool {
 fn entry(op: &Operation, symbols: &mut Symbols) -> Option<ValueId> {
     match op.op() {
         map::INSERT => {
-            let pair = symbols.value(op.arg);
-            pair.as_pair().map(|(key, _)| symbols.intern(key))
+            let key = symbols.pair(op.arg)?.0.clone();
+            Some(symbols.intern(&key))
         }
         map::GET | map::REMOVE => Some(op.arg),
         _ => None,

@@ -155,7 +155,7 @@ fn whole_maps(rounds: u32, seed: u64) {
 
 #[test]
 fn whole_maps_agree_with_brute_force() {
-    whole_maps(20_000, 32);
+    whole_maps(10_000, 32);
 }
 
 #[test]

@@ -206,8 +206,9 @@ impl Key {
         let stop = |why: &str| Err(Stop::Unsupported(why.into()));
         match op.op() {
             map::INSERT => {
-                let arg = cx.symbols.value(op.arg);
-                let Some((key, value)) = arg.as_pair() else { return stop("an insert without a value") };
+                let Some((key, value)) = cx.symbols.pair(op.arg) else {
+                    return stop("an insert without a value");
+                };
                 if value.is_null() {
                     return stop("null is inserted, which reads as a missing key");
                 }
