@@ -45,8 +45,8 @@ impl MapMonitor {
                 let mut core = self.part(links, start, &[before, after], Extent::Beginning);
                 core.extend(self.initial(links, &[start]));
                 let (after, before) = (say(after), say(before));
-                let why = "by the values they found it comes later, but it returned before that was called";
-                (core, format!("{after} cannot follow {before}: {why}"))
+                let why = "which by the values they found comes after it, had returned before its call";
+                (core, format!("{before} is impossible: {after}, {why}"))
             }
             Wrong::Overlap(a, b) => (self.both(links, a, b), self.overlap(links, a, b, &say)),
         };
