@@ -21,6 +21,7 @@ use crate::counterexample;
 use crate::drive::{Drive, DriveError, Ended, Sink};
 use crate::engine::{Budget, Limit};
 use crate::feed::{CHUNK, Feed, FeedError, HOLD, Names, Open};
+use crate::one_pass;
 use crate::portfolio::{self, Candidate, Choice};
 use crate::recheck::BadWitness;
 use crate::timeline::Ties;
@@ -40,6 +41,8 @@ pub struct Options {
     pub threads: usize,
     /// Rows held in memory before a file is streamed instead.
     pub hold: usize,
+    /// Can the history be opened more than once? Standard input cannot, and is held in memory.
+    pub may_read_again: bool,
 }
 
 impl Default for Options {
@@ -51,6 +54,7 @@ impl Default for Options {
             partition: Partition::ByKey,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             hold: HOLD,
+            may_read_again: true,
         }
     }
 }
@@ -141,8 +145,14 @@ pub fn check(
     let started = Instant::now();
     intern_initial(spec, symbols);
     let budget = options.budget(started);
+    if sink.is_none()
+        && let Some(answer) = in_one_pass(open, spec, symbols, options, watch, started)?
+    {
+        return Ok(answer);
+    }
     let mut read = 0;
-    let feed = Feed::read(open, symbols, options.hold, &mut |rows| {
+    let hold = if options.may_read_again { options.hold } else { usize::MAX };
+    let feed = Feed::read(open, symbols, hold, &mut |rows| {
         read = rows;
         watch.read(rows);
         budget.limit(crate::resident::resident_bytes().unwrap_or(0)).map_or(Ok(()), Err)
@@ -164,6 +174,44 @@ pub fn check(
             elapsed: started.elapsed(),
         }),
     }
+}
+
+/// The common case, see [`one_pass`]; `None` where it is not the case.
+fn in_one_pass(
+    open: &Open<'_>,
+    spec: &Builtin,
+    symbols: &mut Symbols,
+    options: &Options,
+    watch: &dyn Watch,
+    started: Instant,
+) -> Result<Option<Answer>, CheckError> {
+    let first = portfolio::candidates(spec, options.choice).into_iter().next();
+    let Some(candidate) = first.filter(|first| options.may_read_again && first.choice == Choice::Monitor)
+    else {
+        return Ok(None);
+    };
+    let mut engine = (candidate.make)(spec);
+    let mut reader = open()?;
+    let budget = options.budget(started);
+    let explained = one_pass::explain(
+        reader.as_mut(),
+        engine.as_mut(),
+        spec,
+        symbols,
+        &budget,
+        options.hold,
+        &mut |rows| watch.read(rows),
+    );
+    Ok(explained.map(|found| Answer {
+        verdict: Verdict::Holds(Basis::Witness { operations: found.operations }),
+        engine: engine.name().to_owned(),
+        because: String::new(),
+        operations: found.operations,
+        pending: 0,
+        objects: 1,
+        object: None,
+        elapsed: started.elapsed(),
+    }))
 }
 
 /// Checks rows in memory.

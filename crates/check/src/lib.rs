@@ -12,6 +12,7 @@ pub mod engine;
 pub mod feed;
 pub mod metastate;
 pub mod monitor;
+mod one_pass;
 pub mod online;
 pub mod portfolio;
 pub mod recheck;

@@ -114,10 +114,7 @@ impl Task<'_> {
         symbols: &mut Symbols,
         progress: &Progress,
     ) -> Result<Answer, Fault> {
-        let mut options = self.options();
-        if *from == Input::Stdin {
-            options.hold = usize::MAX; // It cannot be read twice.
-        }
+        let options = Options { may_read_again: *from != Input::Stdin, ..self.options() };
         let reader = RefCell::new(Some(reader));
         let open = || match (reader.take(), from) {
             (Some(reader), _) => Ok(reader),

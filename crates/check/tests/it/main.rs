@@ -10,6 +10,7 @@ mod generate;
 mod generic;
 mod map;
 mod metastates;
+mod one_pass;
 mod online;
 mod priority_queue_monitor;
 mod queue_monitor;

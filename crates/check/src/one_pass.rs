@@ -1,0 +1,96 @@
+//! One pass over a log in order of return, for the case that most logs are: linearizable, one object, nothing pending.
+//!
+//! An engine may go up to the oldest call that is still to be seen ([`crate::engine`]), and a log in order of return shows a call only
+//! when its operation returns. But the operations of one process follow one another, so nothing that a known process still has
+//! to show was called before its last return; the least of these last returns is a good *guess* at the oldest call to come. The guess fails when a process shows up
+//! late, when one stops early for long, or when an operation never returned. Then, and whenever the outcome is anything but an order that passed its recheck,
+//! this pass is forgotten, and [`crate::decide`] begins again with what is certain ([`crate::feed`]).
+//!
+//! Nothing rests on the guess: the recheck looks at every stamp, whatever the engine was told.
+
+use linpoint_history::formats::Reader;
+use linpoint_history::history::return_order;
+use linpoint_history::{Builtin, KeyId, Operation, Symbols};
+
+use crate::drive::{Course, Ended};
+use crate::engine::{Budget, Context, Engine};
+use crate::feed::CHUNK;
+use crate::timeline::Ties;
+
+/// What a pass that went well found.
+pub(crate) struct Explained {
+    /// Operations in the order that was found.
+    pub(crate) operations: u64,
+}
+
+/// Tries to explain the rows of `reader` with `engine`; `None` if there is any doubt about anything. No more than `hold`
+/// rows wait for their turn.
+pub(crate) fn explain(
+    reader: &mut dyn Reader,
+    engine: &mut dyn Engine,
+    spec: &Builtin,
+    symbols: &mut Symbols,
+    budget: &Budget,
+    hold: usize,
+    progress: &mut dyn FnMut(u64),
+) -> Option<Explained> {
+    let mut course = Course::new(spec, symbols, Ties::Strict);
+    let mut order = Order::default();
+    let mut rows = Vec::with_capacity(CHUNK);
+    let mut more = true;
+    while more {
+        rows.clear();
+        more = reader.read(symbols, &mut rows, CHUNK).ok()?;
+        if !rows.iter().all(|row| order.admits(row)) {
+            return None;
+        }
+        course.timeline.extend(&rows);
+        order.floor = if more { order.oldest_to_come() } else { i64::MAX };
+        let cx = Context { symbols, spec, budget };
+        course.advance(engine, &cx, order.floor, &mut None).ok()?;
+        if course.timeline.rows().len() > hold {
+            return None;
+        }
+        progress(u64::from(course.timeline.end()));
+    }
+    let cx = Context { symbols, spec, budget };
+    let finished = course.finish(engine, &cx, &mut None);
+    match course.ended(finished) {
+        Ok(Ended::Explained { operations, .. }) => Some(Explained { operations }),
+        _ => None,
+    }
+}
+
+/// The order rows are guessed to have.
+struct Order {
+    /// For each process, its last return; `i64::MAX` while it has shown nothing.
+    last_return: Vec<i64>,
+    last: (i64, i64),
+    /// What the engine was told: nothing to come was called before this.
+    floor: i64,
+}
+
+impl Default for Order {
+    fn default() -> Order {
+        Order { last_return: Vec::new(), last: (i64::MIN, i64::MIN), floor: i64::MIN }
+    }
+}
+
+impl Order {
+    /// Is the row one of a log in order of return, of one object, that does not contradict the guess?
+    #[inline]
+    fn admits(&mut self, row: &Operation) -> bool {
+        let process = row.process().0 as usize;
+        if process >= self.last_return.len() {
+            self.last_return.resize(process + 1, i64::MAX);
+        }
+        let before = std::mem::replace(&mut self.last_return[process], row.ret);
+        let follows = before <= row.call || before == i64::MAX;
+        let last = std::mem::replace(&mut self.last, return_order(row));
+        follows && last <= self.last && row.call >= self.floor && row.key == KeyId::NONE && !row.is_pending()
+    }
+
+    fn oldest_to_come(&self) -> i64 {
+        self.last_return.iter().copied().min().unwrap_or(i64::MIN)
+    }
+}
