@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use linpoint_history::specs::codes;
-use linpoint_history::{Builtin, Call, Counterexample, Kind, Operation, Spec, Symbols, ValueId};
+use linpoint_history::{Builtin, Call, Counterexample, Kind, Operation, Spec, Symbols, Value, ValueId};
 use rustc_hash::FxHashSet;
 
 use crate::brute::{self, Search};
@@ -34,7 +34,9 @@ pub fn build(
 ) -> Result<Counterexample, CheckError> {
     let mut core = violation.core;
     if core.is_empty() {
-        core = shrunk(spec, symbols, feed, at).unwrap_or_else(|| beginning(feed, at));
+        core = own_value(spec, symbols, feed, at)
+            .or_else(|| shrunk(spec, symbols, feed, at))
+            .unwrap_or_else(|| beginning(feed, at));
     }
     core.sort_by_key(|op| (op.call, op.ret));
     let budget = Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: Some(1 << 30) };
@@ -51,7 +53,9 @@ pub fn build(
         Err(_) => {} // Too large to try every order in the time there is.
     }
     let impossible = impossible(&core, &best, at);
-    let reason = if violation.reason.is_empty() {
+    // A sentence about an operation that is not in the core explains nothing.
+    let about_the_core = at.is_none_or(|at| core.contains(&at));
+    let reason = if violation.reason.is_empty() || !about_the_core {
         match impossible {
             Some(index) => format!("{} finds no place", sentence(spec, symbols, &core[index])),
             None => "no order of these operations is allowed".to_owned(),
@@ -89,6 +93,47 @@ fn shrunk(
     let mut rows = feed.in_memory()?.to_vec();
     rows.extend(feed.pending.iter().map(|p| p.op));
     shrink::shrink(spec, symbols, &rows, at)
+}
+
+/// All operations on the value of the failing one, if they are few and wrong by themselves: a collection stays right without all
+/// operations on the other values, and what a register never held it cannot show.
+fn own_value(
+    spec: &Builtin,
+    symbols: &Symbols,
+    feed: &Feed<'_>,
+    at: Option<Operation>,
+) -> Option<Vec<Operation>> {
+    let at = at?;
+    let value = value_of(&at)?;
+    let rows = feed.in_memory()?;
+    let all = || rows.iter().copied().chain(feed.pending.iter().map(|p| p.op));
+    let own: Vec<Operation> = match spec.kind {
+        Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::PriorityQueueMax
+            if spec.initial.is_null() && all().all(|op| op.op() != codes::priority_queue::CHANGE_KEY) =>
+        {
+            // A removal that never answered may have taken anything.
+            let taken = |op: &Operation| op.is_pending() && op.arg.is_null();
+            all().filter(|op| value_of(op) == Some(value) || taken(op)).take(SMALL + 1).collect()
+        }
+        Kind::Register | Kind::CasRegister | Kind::Map if !at.is_pending() && !at.result.is_null() => {
+            let shown = symbols.value(at.result);
+            let mentions =
+                |v: Value| v == shown || matches!(&v, Value::List(items) if items.contains(&shown));
+            let written = |op: &Operation| *op != at && mentions(symbols.value(op.arg));
+            let answered = matches!(shown, Value::Bool(_)) || mentions(spec.initial.clone());
+            if answered || all().any(|op| written(&op)) {
+                return None;
+            }
+            vec![at]
+        }
+        _ => return None,
+    };
+    if own.len() > SMALL {
+        return None;
+    }
+    let budget = Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: None };
+    let wrong = matches!(brute::search(spec, &own, symbols, &budget), Ok(Search::NotLinearizable(_)));
+    wrong.then_some(own)
 }
 
 /// The history up to a moment, operations open then made pending; all of it if no return is named.

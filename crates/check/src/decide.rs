@@ -381,7 +381,11 @@ impl Part<'_> {
                     continue;
                 }
                 Ended::Explained { operations, .. } => Verdict::Holds(Basis::Witness { operations }),
-                Ended::Limit { limit, decided } => Verdict::Unknown(unknown(limit, decided, feed)),
+                Ended::Limit { limit, decided } => {
+                    // Brute force reads everything before it explains anything.
+                    let decided = if candidate.choice == Choice::Brute { 0 } else { decided };
+                    Verdict::Unknown(unknown(limit, decided, feed))
+                }
                 Ended::Violated { violation, at, .. } => {
                     // Without a core from the engine the rows are needed, and a long file was not held.
                     let held = if violation.core.is_empty() { feed.held(names)? } else { None };

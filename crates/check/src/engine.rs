@@ -11,6 +11,7 @@ use linpoint_history::{Builtin, Operation, Symbols};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
+use crate::resident::resident_bytes;
 use crate::timeline::{OpId, Timeline};
 
 /// What an engine is told besides the timeline.
@@ -194,7 +195,9 @@ impl Budget {
 
     /// The limit that is reached with `bytes` held now, if one is.
     pub fn limit(&self, bytes: usize) -> Option<Limit> {
-        if self.memory_bytes.is_some_and(|limit| bytes > limit) {
+        if let Some(limit) = self.memory_bytes
+            && (bytes > limit || resident_bytes().is_some_and(|resident| resident > limit))
+        {
             return Some(Limit::Memory);
         }
         self.deadline.is_some_and(|deadline| Instant::now() > deadline).then_some(Limit::Time)

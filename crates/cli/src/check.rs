@@ -27,6 +27,9 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
     for file in &args.files {
         let outcome = Task { args, file, spec: &spec, format }.run();
         exit = exit.and(outcome.unwrap_or_else(|fault| {
+            if args.json {
+                println!("{}", json::render_fault(file, &fault));
+            }
             eprint!("{fault}");
             fault.exit()
         }));
@@ -67,6 +70,10 @@ impl Task<'_> {
         let answer = self.decide(&from, &options, &spec, reader, &mut symbols, &progress);
         progress.finish();
         let answer = answer?;
+        if let (Some(field), 0, 1..) = (&options.key_field, symbols.key_count(), answer.operations) {
+            let message = format!("no operation has the field `{field}` that --partition names");
+            return Err(Fault::usage(message, "name a field of the history, `key` or `none`"));
+        }
         let several = self.args.files.len() > 1;
         let shown = Shown {
             file: several.then(|| self.file.display().to_string()),

@@ -1,9 +1,12 @@
 //! A verdict as one JSON object, for scripts. The fields are a contract.
 
+use std::path::Path;
+
 use linpoint_history::{Basis, Operation, Spec, Unknown, Verdict};
 use serde_json::{Value as Json, json};
 
 use crate::check::Shown;
+use crate::fault::Fault;
 use crate::text;
 
 /// One line.
@@ -41,6 +44,16 @@ pub fn render(shown: &Shown<'_>) -> String {
         "object": object,
         "elapsed_s": answer.elapsed.as_secs_f64(),
         "counterexample": counterexample,
+    })
+    .to_string()
+}
+
+/// A file that got no verdict, so that there is one object a file.
+pub fn render_fault(file: &Path, fault: &Fault) -> String {
+    json!({
+        "file": file.display().to_string(),
+        "verdict": Json::Null,
+        "error": fault.to_string().trim_end(),
     })
     .to_string()
 }

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use linpoint_check::Answer;
-use linpoint_history::{Counterexample, Spec, Unknown, Verdict};
+use linpoint_history::{Counterexample, Operation, Spec, Unknown, Verdict};
 use linpoint_report::{Style, draw, label};
 
 use crate::check::Shown;
+
+/// Operations drawn at the most.
+const MOST_DRAWN: usize = 24;
 
 /// The whole text.
 pub fn render(shown: &Shown<'_>, style: Style) -> String {
@@ -66,17 +69,43 @@ fn drawing(shown: &Shown<'_>, example: &Counterexample, style: Style) -> String 
     if let Some(object) = &shown.answer.object {
         let _ = writeln!(text, "object {object}:");
     }
-    text += &draw(signature, shown.symbols, &example.core, example.impossible, style);
+    let (drawn, marked) = to_draw(example);
+    text += &draw(signature, shown.symbols, &drawn, marked, style);
     text.push('\n');
+    let (many, of) = (example.core.len(), shown.answer.operations);
+    if drawn.len() < many {
+        let _ = writeln!(
+            text,
+            "  {many} of {of} operations, taken together, cannot be explained; {} around the impossible one are drawn.",
+            drawn.len()
+        );
+        return text;
+    }
+    let what = if many == 1 { "This operation".to_owned() } else { format!("These {many} operations") };
+    let _ = writeln!(text, "  {what} of {of} cannot be explained.");
     let name = |&i: &usize| label(signature, shown.symbols, &example.core[i]);
     let order: Vec<String> = example.explained.iter().map(name).collect();
-    let many = example.core.len();
-    let what = if many == 1 { "This operation".to_owned() } else { format!("These {many} operations") };
-    let _ = writeln!(text, "  {what} of {} cannot be explained.", shown.answer.operations);
     if !order.is_empty() {
         let _ = writeln!(text, "  As far as it goes: {}.", order.join(", "));
     }
     text
+}
+
+/// A core that a page can hold is drawn whole; of a larger one the operations nearest to the impossible one.
+fn to_draw(example: &Counterexample) -> (Vec<Operation>, Option<usize>) {
+    let core = &example.core;
+    let Some(marked) = example.impossible.filter(|_| core.len() > MOST_DRAWN) else {
+        return (core.iter().take(MOST_DRAWN).copied().collect(), example.impossible);
+    };
+    let at = core[marked];
+    // How far an operation's interval is from the impossible one's: overlapping ones first, then the latest before it.
+    let distance = |op: &Operation| at.call.saturating_sub(op.ret).max(op.call.saturating_sub(at.ret)).max(0);
+    let mut near: Vec<usize> = (0..core.len()).collect();
+    near.sort_by_key(|&i| (i != marked, core[i].call > at.ret, distance(&core[i])));
+    near.truncate(MOST_DRAWN / 2);
+    near.sort_unstable();
+    let place = near.iter().position(|&i| i == marked);
+    (near.into_iter().map(|i| core[i]).collect(), place)
 }
 
 /// `decided by queue monitor in 0.20 s`; and why that engine.
@@ -90,7 +119,8 @@ fn how(answer: &Answer) -> String {
         }
         _ => "",
     };
-    format!("decided by {}{because}{}{rechecked}", answer.engine, time(answer.elapsed))
+    let did = if matches!(answer.verdict, Verdict::Unknown(_)) { "tried" } else { "decided by" };
+    format!("{did} {}{because}{}{rechecked}", answer.engine, time(answer.elapsed))
 }
 
 /// How long it took, where anybody had to wait for it.

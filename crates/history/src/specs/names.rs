@@ -144,7 +144,14 @@ impl Builtin {
 /// One specification as `linpoint specs` lists it.
 pub fn describe(kind: Kind) -> String {
     let spec = Builtin::new(kind);
-    let mut text = format!("{:<20} {}\n", kind.name(), kind.summary());
+    let settings = match kind {
+        Kind::Semaphore => "; settings: capacity=N",
+        kind if kind.is_collection() => {
+            "; settings: capacity=N (then insertions answer true or false), spurious"
+        }
+        _ => "",
+    };
+    let mut text = format!("{:<20} {}{settings}\n", kind.name(), kind.summary());
     for op in &spec.signature().operations {
         let arg = match op.arg {
             Shape::Unit => "",

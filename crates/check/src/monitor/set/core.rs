@@ -46,10 +46,14 @@ impl SetMonitor {
         let crossed = |cut: u32| changes.iter().any(|(row, _)| row.earliest < cut && cut <= row.id.latest());
         let known = self.recent.known_from(timeline);
         cuts.retain(|&cut| cut >= known && cut <= timeline.earliest(at) && !crossed(cut));
-        cuts.into_iter().rev().take(16).find_map(|cut| {
+        let mut cores = cuts.into_iter().rev().take(16).filter_map(|cut| {
             let core = self.since(cx, &rows, &changes, at, cut)?;
             violated(cx, &core).then(|| without_reads(cx, core))
-        })
+        });
+        // The operation alone is enough where the element is known to be absent, but says little: show how it left.
+        let first = cores.next()?;
+        let told = |core: &Vec<Operation>| core.len() > first.len() && core.len() <= 4;
+        Some(if first.len() == 1 { cores.find(told).unwrap_or(first) } else { first })
     }
 
     /// The rows from a moment on at which the count is certain, and rows that bring it about; if they are known.
