@@ -265,7 +265,8 @@ fn read_only(kind: Kind, op: OpCode, result: Option<&Value>) -> bool {
             is(Value::Bool(false)) && !pop || is(Value::Null) && pop
         }
         Kind::PriorityQueue | Kind::PriorityQueueMax => {
-            is(Value::Bool(false)) || is(Value::Null) && op == priority_queue::REMOVE
+            let refused = if op == priority_queue::REMOVE { Value::Null } else { Value::Bool(false) };
+            is(refused)
         }
         Kind::Set | Kind::Multiset | Kind::List => op == set::CONTAINS || is(Value::Bool(false)),
         // Not a removal that answers null: it may have taken an entry whose value is null.

@@ -181,15 +181,15 @@ impl QueueMetastates {
     }
 
     /// Operation `id` returns: every configuration must have it.
-    fn explain(&mut self, op: &Operation, id: u32) {
+    fn explain(&mut self, cx: &Context<'_>, op: &Operation, id: u32) {
         if op.op() == codes::ENQUEUE {
-            self.return_enqueue(id);
+            self.return_enqueue(cx, id);
         } else {
-            self.return_dequeue(op, id);
+            self.return_dequeue(cx, op, id);
         }
     }
 
-    fn return_enqueue(&mut self, id: u32) {
+    fn return_enqueue(&mut self, cx: &Context<'_>, id: u32) {
         let time = id + self.initial;
         let element = self.frontier.returning(time);
         let unserved = self.removals.empty_slots;
@@ -203,7 +203,14 @@ impl QueueMetastates {
                 if unserved & !config.done != 0
                     && !self.frontier.is_taken(&element, config.position, config.taken)
                 {
-                    self.search.run(config, Goal::Empty, &mut self.frontier, &self.removals, &mut self.paths);
+                    self.search.run(
+                        config,
+                        Goal::Empty,
+                        &mut self.frontier,
+                        &self.removals,
+                        &mut self.paths,
+                        cx.budget,
+                    );
                 }
             }
             // Where it was consumed on the way, its return changes nothing, and emptying can wait.
@@ -225,7 +232,7 @@ impl QueueMetastates {
         }
     }
 
-    fn return_dequeue(&mut self, op: &Operation, id: u32) {
+    fn return_dequeue(&mut self, cx: &Context<'_>, op: &Operation, id: u32) {
         let time = id + self.initial;
         let empty = op.result.is_null();
         let list = if empty { &mut self.removals.empties } else { &mut self.removals.takes };
@@ -237,7 +244,14 @@ impl QueueMetastates {
         kept.retain(|config| {
             let done = config.done & removal.bit() != 0;
             if !done {
-                self.search.run(*config, goal, &mut self.frontier, &self.removals, &mut self.paths);
+                self.search.run(
+                    *config,
+                    goal,
+                    &mut self.frontier,
+                    &self.removals,
+                    &mut self.paths,
+                    cx.budget,
+                );
             }
             done
         });
@@ -257,6 +271,9 @@ impl QueueMetastates {
 
     /// Drops configurations that others stand for.
     fn prune(&mut self, time: u32) {
+        if self.search.stopped().is_err() {
+            return;
+        }
         self.search.begin(time);
         self.search.drop_implied(&mut self.configs, &mut self.frontier, &self.removals);
         if self.configs.len() > 1 {
@@ -308,7 +325,8 @@ impl Engine for QueueMetastates {
             let op = timeline.op(OpId::completed(id));
             let impossible = op.op() == codes::ENQUEUE && !op.result.is_null();
             if !impossible {
-                self.explain(op, id);
+                self.explain(cx, op, id);
+                self.search.stopped()?;
             }
             if impossible || self.configs.is_empty() {
                 return Err(super::no_place(cx, op, id));

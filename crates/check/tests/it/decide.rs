@@ -1,10 +1,12 @@
 //! The way from rows to a verdict, with every engine the portfolio has, against the oracle.
 
+use std::time::Duration;
+
 use linpoint_check::decide::{Options, check_rows};
 use linpoint_check::portfolio::Choice;
 use linpoint_check::{Budget, brute};
 use linpoint_history::rng::Rng;
-use linpoint_history::{Builtin, Kind, Spec, Verdict, notation, specs};
+use linpoint_history::{Builtin, Kind, Spec, Value, Verdict, notation, specs};
 
 use crate::small::{self, Taste};
 
@@ -97,4 +99,40 @@ fn a_pending_operation_may_be_needed() {
         "enqueue 1 -> true [1,2]; dequeue -> 1 [1,2]; enqueue 0 -> true [1,6]; enqueue 0 [2,..]; enqueue 1 -> false [5,11]",
         true,
     );
+}
+
+#[test]
+fn a_removal_may_answer_false() {
+    let spec = Builtin::new(Kind::PriorityQueue);
+    let text = "insert false [0,1]; insert 7 [2,3]; remove_min -> false [4,5]; remove_min -> 7 [6,7]";
+    let mut history = notation::parse(spec.signature(), text).expect("the notation");
+    let options = Options { choice: Choice::Metastate, ..Options::default() };
+    let answer = check_rows(history.operations, &spec, &mut history.symbols, &options).expect("a verdict");
+    assert!(matches!(answer.verdict, Verdict::Holds(_)), "{answer:?}");
+}
+
+#[test]
+fn nothing_starts_with_null_inside() {
+    for name in ["queue", "stack", "deque", "priority-queue", "set"] {
+        let spec = specs::parse(name).expect("a known spec");
+        assert!(spec.starting_from(Value::list([Value::Int(1), Value::Null])).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_limit_holds_within_one_return() {
+    // A hundred enqueues at once, then a hundred dequeues at once: the first return has more explanations than can be listed.
+    let spec = Builtin::new(Kind::Queue);
+    let enqueue = |k: u32| format!("p{k}: enqueue {k} [0,1000]; ");
+    let dequeue = |k: u32| format!("p{k}: dequeue -> {} [2000,3000]; ", k * 37 % 100);
+    let text: String = (0..100).map(enqueue).chain((0..100).map(dequeue)).collect();
+    let mut history = notation::parse(spec.signature(), text.trim_end_matches("; ")).expect("the notation");
+    let options = Options {
+        choice: Choice::Metastate,
+        time_limit: Some(Duration::from_millis(100)),
+        ..Options::default()
+    };
+    let answer = check_rows(history.operations, &spec, &mut history.symbols, &options).expect("a verdict");
+    assert!(matches!(answer.verdict, Verdict::Unknown(_)), "{answer:?}");
+    assert!(answer.elapsed < Duration::from_secs(10), "{answer:?}");
 }

@@ -125,13 +125,18 @@ impl Builtin {
             Kind::Map => {
                 matches!(&initial, Value::List(items) if items.iter().all(|i| i.as_pair().is_some()))
             }
-            kind if kind.is_collection() || kind == Kind::Snapshot => matches!(initial, Value::List(_)),
+            Kind::Snapshot => matches!(initial, Value::List(_)),
+            // Null is what a removal answers when there is nothing.
+            kind if kind.is_collection() => {
+                matches!(&initial, Value::List(items) if !items.contains(&Value::Null))
+            }
             _ => false,
         };
         let expected = match self.kind {
             Kind::RmwRegister | Kind::Counter => "an integer",
             Kind::Map => "a list of [key, value]",
-            kind if kind.is_collection() || kind == Kind::Snapshot => "a list of its contents",
+            Kind::Snapshot => "a list of its contents",
+            kind if kind.is_collection() => "a list of its contents, none of them null",
             _ => "nothing: it always starts free",
         };
         if fits {

@@ -222,8 +222,9 @@ impl<S: Spec, M: Mask> Search<S, M> {
         Ok(next)
     }
 
+    /// A step may compare a hundred children with thousands of nodes, so the clock is looked at often once there are many.
     fn poll(&self, steps: usize, budget: &Budget) -> Result<(), Stop> {
-        if steps & 1023 == 1023 { budget.check(self.bytes()) } else { Ok(()) }
+        if steps & 15 == 15 && steps > 255 { budget.check(self.bytes()) } else { Ok(()) }
     }
 
     /// All steps from a node of the front, but by operations of class `except`: of each class the operation that returns

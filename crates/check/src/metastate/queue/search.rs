@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use super::frontier::{Element, Frontier, Mask};
 use super::order::Step;
 use super::{Config, Key, Removal, Removals};
+use crate::engine::{Budget, Limit, Stop};
 use crate::metastate::paths::{Paths, ROOT};
 use crate::timeline::OpId;
 
@@ -30,6 +31,9 @@ pub(super) struct Search {
     found: Vec<Config>,
     found_keys: FxHashSet<Key>,
     moves: Vec<(Removal, Element)>,
+    /// Steps so far, and the limit that was reached.
+    steps: u64,
+    limit: Option<Limit>,
 }
 
 /// Stands for a pending dequeue in a move.
@@ -49,7 +53,12 @@ impl Search {
         self.found.drain(..)
     }
 
-    /// Finds all ways in which open dequeues lead from `start` to the goal.
+    /// Was a limit reached? Then what was found is not all.
+    pub(super) fn stopped(&self) -> Result<(), Stop> {
+        self.limit.map_or(Ok(()), |limit| Err(Stop::Limit(limit)))
+    }
+
+    /// Finds all ways in which open dequeues lead from `start` to the goal, unless the budget is used up before.
     pub(super) fn run(
         &mut self,
         start: Config,
@@ -57,9 +66,17 @@ impl Search {
         frontier: &mut Frontier,
         removals: &Removals,
         paths: &mut Paths<Step>,
+        budget: &Budget,
     ) {
         self.stack.push(start);
         while let Some(config) = self.stack.pop() {
+            self.steps += 1;
+            if self.steps.is_multiple_of(1024) {
+                self.limit = self.limit.or_else(|| budget.limit(self.memory() + paths.memory()));
+            }
+            if self.limit.is_some() {
+                return self.stack.clear();
+            }
             frontier.reach(config.position);
             if self.reaches(&config, goal, frontier, removals, paths)
                 || is_hopeless(&config, goal, frontier, removals)
