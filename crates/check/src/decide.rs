@@ -362,7 +362,7 @@ impl Part<'_> {
             engine = made.name().to_owned();
             let ended = self.drive(made.as_mut(), feed, names, Ties::Strict, &mut sink);
             let ended = match ended {
-                Ok(Ended::Violated { touching: true, .. }) => {
+                Ok(Ended::Violated { touching, .. }) if touching || feed.has_touching_pending() => {
                     self.relaxed(&candidate, feed, names, &mut sink)?
                 }
                 Err(DriveError::Witness(bad)) => self.bad_witness(bad, &engine, feed, names, &mut sink)?,

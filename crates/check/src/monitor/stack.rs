@@ -169,7 +169,9 @@ impl StackMonitor {
         pops.sort_unstable_by_key(|pop| pop.called);
         let first = pops.first().map(|pop| pop.called);
         let entries = self.entries(timeline);
-        Stop::Violated(match explain::explain(&entries, self.pairs.end(), first, cx.symbols) {
+        // Pending pops may also take what the stack began with, which is no row: then no core stands for itself.
+        let found = explain::explain(&entries, self.pairs.end(), first, cx.symbols);
+        Stop::Violated(match found.filter(|_| cx.spec.initial.is_null()) {
             Some(found) => {
                 let mut core = found.core;
                 let helpers = pops.iter().take(found.left_over);
@@ -178,7 +180,7 @@ impl StackMonitor {
                 Violation { at: OpId(found.at.clamp(shift, last) - shift), core, reason: found.reason }
             }
             None => Violation {
-                at: OpId(self.windows.done() - shift),
+                at: OpId((self.pairs.end() - shift).saturating_sub(1)),
                 core: Vec::new(),
                 reason: "no choice of elements for the pops that never answered explains the others".into(),
             },

@@ -50,6 +50,11 @@ fn touching_operations_of_one_process() {
 }
 
 #[test]
+fn a_pending_operation_touches_the_last_of_its_process() {
+    check("snapshot", "p3: scan -> [3,4] [6,6]; p2: write [0,3] [6,6]; p2: write [1,4] [6,..]", true);
+}
+
+#[test]
 fn every_spec_agrees_with_the_oracle() {
     for kind in Kind::all() {
         for distinct in [true, false] {
@@ -135,4 +140,27 @@ fn a_limit_holds_within_one_return() {
     let answer = check_rows(history.operations, &spec, &mut history.symbols, &options).expect("a verdict");
     assert!(matches!(answer.verdict, Verdict::Unknown(_)), "{answer:?}");
     assert!(answer.elapsed < Duration::from_secs(10), "{answer:?}");
+}
+
+#[test]
+fn cores_stand_alone_where_pending_removals_may_take_initial_contents() {
+    let histories = [
+        (
+            "priority-queue",
+            "p0: remove_min -> null [0,6]; p0: insert 1 [18,19]; p0: remove_min -> 1 [45,49]; \
+             p0: remove_min -> 1 [50,68]; p1: remove_min [1,..]",
+        ),
+        (
+            "stack",
+            "p0: push 2 [4,5]; p0: pop -> 2 [12,19]; p0: pop -> 1 [19,20]; p1: push 1 [1,3]; p1: push 3 [12,13]; \
+             p2: pop [5,..]; p3: pop -> null [18,19]",
+        ),
+    ];
+    for (name, text) in histories {
+        let spec = specs::parse(name).expect("a known spec").with_initial(Value::list([Value::Int(4)]));
+        let mut history = notation::parse(spec.signature(), text).expect("the notation");
+        let answer = check_rows(history.operations, &spec, &mut history.symbols, &Options::default());
+        let answer = answer.expect("a core that is wrong by itself");
+        assert!(matches!(answer.verdict, Verdict::Violated(_)), "{answer:?}");
+    }
 }

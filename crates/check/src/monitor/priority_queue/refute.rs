@@ -116,8 +116,12 @@ pub(super) fn refute_with_pending(
             violation.core.push(*op);
         }
     }
-    if !is_wrong(cx, &violation.core) {
+    // They may also have taken what the queue began with, which is no row.
+    if !cx.spec.initial.is_null() || !is_wrong(cx, &violation.core) {
+        // Another choice may get past this return and fail at a later one: only the whole is known to be wrong.
         violation.core.clear();
+        violation.reason.clear();
+        violation.at = OpId(timeline.end().saturating_sub(1));
     }
     Stop::Violated(violation)
 }

@@ -50,7 +50,8 @@ fn refuse(cx: &Context<'_>, timeline: &Timeline) -> Result<(), Stop> {
 
 /// Can these rows alone not be explained? `false` also if that cannot be told.
 pub(super) fn is_wrong(cx: &Context<'_>, rows: &[Operation]) -> bool {
-    let timeline = Timeline::of(rows, Ties::Strict);
+    // What is wrong under the laxer reading of touching operations is wrong.
+    let timeline = Timeline::of(rows, Ties::Relaxed);
     matches!(Search::new(cx, &timeline).extend(), Ok(Some(_)))
 }
 
