@@ -7,8 +7,9 @@
 mod draft;
 mod judge;
 
+use std::collections::VecDeque;
+
 use linpoint_history::{Builtin, Diagnostic, Operation, Symbols};
-use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use self::draft::{Draft, Piece};
@@ -140,8 +141,10 @@ pub(crate) struct Course {
     pub(crate) timeline: Timeline,
     recheck: Judge,
     witness: Witness,
-    /// Rows that were released from the timeline and do not stand in the order yet.
-    floating: FxHashMap<u32, Operation>,
+    /// Rows that were released from the timeline, from the first on that does not stand in the order yet.
+    floating: VecDeque<Operation>,
+    /// The number of the first of them.
+    floating_base: u32,
     explained: u32,
     /// The order so far, for whoever wants it, while it has holes.
     draft: Draft,
@@ -154,7 +157,8 @@ impl Course {
             timeline: Timeline::new(ties),
             recheck: Judge::new(spec, symbols),
             witness: Witness::default(),
-            floating: FxHashMap::default(),
+            floating: VecDeque::new(),
+            floating_base: 0,
             explained: 0,
             draft: Draft::default(),
         }
@@ -181,16 +185,23 @@ impl Course {
         engine.advance(cx, &self.timeline, upto, &mut self.witness)?;
         self.explained = upto;
         self.settle(cx, sink)?;
-        let carried = engine.carries_below();
-        if carried > 0 {
-            self.floating.retain(|id, _| *id >= carried);
-        }
-        let unseen = self.timeline.base().max(self.recheck.first_missing()).max(carried)..upto;
-        for id in unseen.filter(|id| !self.recheck.has(*id)) {
-            self.floating.insert(id, *self.timeline.op(OpId::completed(id)));
-        }
+        self.keep_floating(engine.carries_below(), upto);
         self.timeline.release(upto);
         Ok(())
+    }
+
+    /// Copies the rows that are about to be released and may still be asked for, and forgets those that will not be.
+    fn keep_floating(&mut self, carried: u32, upto: u32) {
+        let needed = self.recheck.first_missing().max(carried).min(upto);
+        let settled = needed.saturating_sub(self.floating_base).min(self.floating.len() as u32);
+        self.floating.drain(..settled as usize);
+        self.floating_base += settled;
+        let base = self.timeline.base();
+        if self.floating.is_empty() {
+            self.floating_base = needed.max(base);
+        }
+        let from = self.floating_base + self.floating.len() as u32;
+        self.floating.extend(&self.timeline.rows()[(from - base) as usize..(upto - base) as usize]);
     }
 
     /// Settles what is left when there are no more rows.
@@ -235,11 +246,9 @@ impl Course {
         Ok(())
     }
 
-    fn row(&mut self, id: OpId) -> Result<Operation, BadWitness> {
-        if id.as_pending().is_some() || id.0 >= self.timeline.base() {
-            return self.timeline.get(id).copied().ok_or(BadWitness::TWICE);
-        }
-        self.floating.remove(&id.0).ok_or(BadWitness::TWICE)
+    fn row(&self, id: OpId) -> Result<Operation, BadWitness> {
+        let floating = |id: u32| self.floating.get(id.checked_sub(self.floating_base)? as usize);
+        self.timeline.get(id).or_else(|| floating(id.0)).copied().ok_or(BadWitness::TWICE)
     }
 
     fn hole(&mut self, name: u32, drafted: bool) -> Result<(), BadWitness> {
@@ -255,7 +264,6 @@ impl Course {
         let Judge::Holes(segments) = &mut self.recheck else { return Err(BadWitness::HOLES) };
         match edit {
             Edit::Fill { hole, op, row } => {
-                self.floating.remove(&op.0);
                 if drafted {
                     self.draft.behind.entry(*hole).or_default().push(*row);
                 }
@@ -272,7 +280,7 @@ impl Course {
             Ok(()) => Ok(Ended::Explained { operations: self.recheck.operations(), touching }),
             Err(Halt::Error(error)) => Err(error),
             Err(Halt::Stop(Stop::Violated(violation))) => {
-                let at = self.timeline.get(violation.at).or(self.floating.get(&violation.at.0)).copied();
+                let at = self.row(violation.at).ok();
                 Ok(Ended::Violated { violation, at, touching })
             }
             Err(Halt::Stop(Stop::Limit(limit))) => {

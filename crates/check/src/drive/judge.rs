@@ -30,13 +30,6 @@ impl Judge {
         }
     }
 
-    pub(super) fn has(&self, id: u32) -> bool {
-        match self {
-            Judge::Plain(recheck) => recheck.has(id),
-            Judge::Holes(segments) => segments.has(id),
-        }
-    }
-
     pub(super) fn first_missing(&self) -> u32 {
         match self {
             Judge::Plain(recheck) => recheck.first_missing(),
