@@ -41,11 +41,12 @@ pub fn build(
     core.sort_by_key(|op| (op.call, op.ret));
     let budget = Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: Some(1 << 30) };
     let mut best = Vec::new();
+    let mut rechecked = false;
     if core.len() <= SMALL {
         core = smaller(spec, symbols, core, &budget);
     }
     match brute::search(spec, &core, symbols, &budget) {
-        Ok(Search::NotLinearizable(order)) => best = order,
+        Ok(Search::NotLinearizable(order)) => (best, rechecked) = (order, true),
         Ok(Search::Linearizable(_)) => {
             let why = format!("the core of {} operations it gave can be explained", core.len());
             return Err(CheckError::Bug { engine: engine.to_owned(), why, rows: core });
@@ -63,7 +64,7 @@ pub fn build(
     } else {
         violation.reason
     };
-    Ok(Counterexample { core, prefix: Vec::new(), impossible, explained: best, reason })
+    Ok(Counterexample { core, prefix: Vec::new(), impossible, explained: best, rechecked, reason })
 }
 
 /// An operation as a sentence names it: `dequeue -> 7 [3,4]`.

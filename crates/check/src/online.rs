@@ -248,6 +248,7 @@ fn verdict(spec: &Builtin, symbols: &Symbols, engine: &str, ended: Result<Ended,
                     prefix: Vec::new(),
                     impossible: at.map(|_| 0),
                     explained: Vec::new(),
+                    rechecked: false,
                     reason,
                 }),
             }

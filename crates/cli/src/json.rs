@@ -25,7 +25,7 @@ pub fn render(shown: &Shown<'_>) -> String {
                 "impossible": example.impossible,
                 "explained": example.explained,
             });
-            ("violated", json!({"kind": "counterexample"}), found)
+            ("violated", json!({"kind": "counterexample", "rechecked": example.rechecked}), found)
         }
         Verdict::Unknown(unknown) => ("unknown", reason(unknown), Json::Null),
     };

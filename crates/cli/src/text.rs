@@ -114,9 +114,8 @@ fn how(answer: &Answer) -> String {
         if answer.because.is_empty() { String::new() } else { format!(" (because {})", answer.because) };
     let rechecked = match &answer.verdict {
         Verdict::Holds(_) => "; the order found was replayed",
-        Verdict::Violated(example) if !example.explained.is_empty() || example.core.len() <= 12 => {
-            "; brute force agrees about these operations"
-        }
+        Verdict::Violated(example) if example.rechecked => "; brute force agrees about these operations",
+        Verdict::Violated(_) => "; not rechecked: too many operations for brute force",
         _ => "",
     };
     let did = if matches!(answer.verdict, Verdict::Unknown(_)) { "tried" } else { "decided by" };

@@ -37,6 +37,8 @@ pub struct Counterexample {
     pub impossible: Option<usize>,
     /// The longest explanation found for the rest of the core: indices in order of taking effect.
     pub explained: Vec<usize>,
+    /// Did brute force decide the core as well? Not where it is too large to try every order of it.
+    pub rechecked: bool,
     /// One sentence.
     pub reason: String,
 }

@@ -137,6 +137,7 @@ fn violated(rows: &[Operation], index: usize) -> Verdict {
         core,
         prefix: Vec::new(),
         explained: Vec::new(),
+        rechecked: false,
         reason: "no metastate in which the operation took effect is left at its end".to_owned(),
     })
 }
