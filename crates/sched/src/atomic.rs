@@ -1,0 +1,306 @@
+//! `std::sync::atomic`, name for name.
+//!
+//! Each type is laid out as std's and behaves as std's outside an exploration. Inside one, every operation is a
+//! scheduling point and takes effect sequentially consistently; the ordering asked for is recorded.
+
+use std::fmt;
+use std::sync::atomic as std_atomic;
+
+pub use std::sync::atomic::Ordering;
+
+use crate::event::{Action, Effect, Intent};
+use crate::execution::{Handle, current};
+
+/// Announces `action` on `address` and returns when it may happen.
+#[inline]
+#[track_caller]
+fn announce(action: Action, address: usize) -> Option<Handle> {
+    let handle = current()?;
+    handle.point(Intent::new(action, address));
+    Some(handle)
+}
+
+/// The ordering in which a failed compare-and-exchange and the successful one are told apart.
+struct Outcome<T> {
+    before: T,
+    after: T,
+    wrote: bool,
+}
+
+macro_rules! shared_operations {
+    ($name:ident $(<$param:ident>)?, $value:ty, $std:ty) => {
+        impl $(<$param>)? $name $(<$param>)? {
+            /// A new one.
+            pub const fn new(value: $value) -> Self {
+                Self(<$std>::new(value))
+            }
+
+            /// Views the value at `ptr` as an atomic.
+            ///
+            /// # Safety
+            /// As for std's method of the same name.
+            pub const unsafe fn from_ptr<'a>(ptr: *mut $value) -> &'a Self {
+                // SAFETY: the types have the same layout; the rest the caller promises.
+                unsafe { &*ptr.cast::<Self>() }
+            }
+
+            /// A pointer to the value.
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.0.as_ptr()
+            }
+
+            /// The value: nobody else can see it.
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+
+            /// The value.
+            pub fn into_inner(self) -> $value {
+                self.0.into_inner()
+            }
+
+            /// Reads.
+            #[inline]
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                let Some(handle) = announce(Action::Load, self.address()) else { return self.0.load(order) };
+                let value = self.0.load(Ordering::SeqCst);
+                handle.access(Action::Load, self.address(), Effect::Read, order, Self::bits(value));
+                handle.detail(|| format!("{value:?}"));
+                value
+            }
+
+            /// Writes.
+            #[inline]
+            #[track_caller]
+            pub fn store(&self, value: $value, order: Ordering) {
+                let Some(handle) = announce(Action::Store, self.address()) else { return self.0.store(value, order) };
+                self.0.store(value, Ordering::SeqCst);
+                handle.access(Action::Store, self.address(), Effect::Write, order, Self::bits(value));
+                handle.detail(|| format!("← {value:?}"));
+            }
+
+            /// Writes, and returns what was there.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                let Some(handle) = announce(Action::Swap, self.address()) else { return self.0.swap(value, order) };
+                let before = self.0.swap(value, Ordering::SeqCst);
+                self.changed(handle, Action::Swap, order, Outcome { before, after: value, wrote: true })
+            }
+
+            /// Writes `new` if `current` is there.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let Some(handle) = announce(Action::CompareExchange, self.address()) else {
+                    return self.0.compare_exchange(current, new, success, failure);
+                };
+                let result = self.0.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst);
+                let (before, wrote) = result.map_or_else(|before| (before, false), |before| (before, true));
+                let order = if wrote { success } else { failure };
+                let after = if wrote { new } else { before };
+                self.changed(handle, Action::CompareExchange, order, Outcome { before, after, wrote });
+                result
+            }
+
+            /// As [`Self::compare_exchange`]; it does not fail without a reason in an exploration.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                if crate::execution::current().is_none() {
+                    return self.0.compare_exchange_weak(current, new, success, failure);
+                }
+                self.compare_exchange(current, new, success, failure)
+            }
+
+            /// Writes what `update` makes of the value, unless it makes nothing.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut update: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut seen = self.load(fetch_order);
+                while let Some(next) = update(seen) {
+                    match self.compare_exchange_weak(seen, next, set_order, fetch_order) {
+                        Ok(before) => return Ok(before),
+                        Err(now) => seen = now,
+                    }
+                }
+                Err(seen)
+            }
+
+            #[inline]
+            fn address(&self) -> usize {
+                std::ptr::from_ref(self).addr()
+            }
+
+            /// Notes a read-modify-write and returns what was there before.
+            #[inline]
+            fn changed(&self, handle: Handle, action: Action, order: Ordering, outcome: Outcome<$value>) -> $value {
+                let Outcome { before, after, wrote } = outcome;
+                let effect = if wrote { Effect::ReadWrite } else { Effect::Read };
+                handle.access(action, self.address(), effect, order, Self::bits(after));
+                handle.detail(|| {
+                    if wrote { format!("{before:?} → {after:?}") } else { format!("{before:?}, failed") }
+                });
+                before
+            }
+        }
+
+        impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl $(<$param>)? From<$value> for $name $(<$param>)? {
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+    };
+}
+
+macro_rules! fetch {
+    ($(#[$doc:meta])* $method:ident, $action:ident, $value:ty, |$before:ident, $operand:ident| $after:expr) => {
+        $(#[$doc])*
+        #[inline]
+        #[track_caller]
+        pub fn $method(&self, value: $value, order: Ordering) -> $value {
+            let Some(handle) = announce(Action::$action, self.address()) else { return self.0.$method(value, order) };
+            let before = self.0.$method(value, Ordering::SeqCst);
+            let ($before, $operand) = (before, value);
+            let after = $after;
+            self.changed(handle, Action::$action, order, Outcome { before, after, wrote: true })
+        }
+    };
+}
+
+macro_rules! integer {
+    ($($name:ident, $value:ident;)*) => {$(
+        #[doc = concat!("An atomic `", stringify!($value), "`.")]
+        #[derive(Default)]
+        #[repr(transparent)]
+        pub struct $name(std_atomic::$name);
+
+        shared_operations!($name, $value, std_atomic::$name);
+
+        impl $name {
+            #[inline]
+            fn bits(value: $value) -> u64 {
+                value as u64
+            }
+
+            fetch!(/// Adds, wrapping around.
+                fetch_add, FetchAdd, $value, |before, value| before.wrapping_add(value));
+            fetch!(/// Subtracts, wrapping around.
+                fetch_sub, FetchSub, $value, |before, value| before.wrapping_sub(value));
+            fetch!(/// Bitwise and.
+                fetch_and, FetchAnd, $value, |before, value| before & value);
+            fetch!(/// Bitwise not-and.
+                fetch_nand, FetchNand, $value, |before, value| !(before & value));
+            fetch!(/// Bitwise or.
+                fetch_or, FetchOr, $value, |before, value| before | value);
+            fetch!(/// Bitwise exclusive or.
+                fetch_xor, FetchXor, $value, |before, value| before ^ value);
+            fetch!(/// The greater of the two.
+                fetch_max, FetchMax, $value, |before, value| before.max(value));
+            fetch!(/// The lesser of the two.
+                fetch_min, FetchMin, $value, |before, value| before.min(value));
+        }
+    )*};
+}
+
+integer! {
+    AtomicI8, i8;
+    AtomicI16, i16;
+    AtomicI32, i32;
+    AtomicI64, i64;
+    AtomicIsize, isize;
+    AtomicU8, u8;
+    AtomicU16, u16;
+    AtomicU32, u32;
+    AtomicU64, u64;
+    AtomicUsize, usize;
+}
+
+/// An atomic `bool`.
+#[derive(Default)]
+#[repr(transparent)]
+pub struct AtomicBool(std_atomic::AtomicBool);
+
+shared_operations!(AtomicBool, bool, std_atomic::AtomicBool);
+
+impl AtomicBool {
+    #[inline]
+    fn bits(value: bool) -> u64 {
+        u64::from(value)
+    }
+
+    fetch!(/// Logical and.
+        fetch_and, FetchAnd, bool, |before, value| before & value);
+    fetch!(/// Logical not-and.
+        fetch_nand, FetchNand, bool, |before, value| !(before & value));
+    fetch!(/// Logical or.
+        fetch_or, FetchOr, bool, |before, value| before | value);
+    fetch!(/// Logical exclusive or.
+        fetch_xor, FetchXor, bool, |before, value| before ^ value);
+
+    /// Negates.
+    #[inline]
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
+    }
+}
+
+/// An atomic pointer.
+#[repr(transparent)]
+pub struct AtomicPtr<T>(std_atomic::AtomicPtr<T>);
+
+shared_operations!(AtomicPtr<T>, *mut T, std_atomic::AtomicPtr<T>);
+
+impl<T> AtomicPtr<T> {
+    #[inline]
+    fn bits(value: *mut T) -> u64 {
+        value.addr() as u64
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+/// A fence. Under sequential consistency it orders nothing more; it counts for races on cells.
+#[inline]
+#[track_caller]
+pub fn fence(order: Ordering) {
+    match current() {
+        None => std_atomic::fence(order),
+        Some(handle) => handle.fence(order),
+    }
+}
+
+/// A fence for the compiler alone: nothing to an exploration.
+#[inline]
+pub fn compiler_fence(order: Ordering) {
+    std_atomic::compiler_fence(order);
+}

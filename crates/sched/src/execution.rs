@@ -1,0 +1,844 @@
+//! One execution of a program at a time: who runs, who waits, and what they do.
+//!
+//! Every thread of the program is a fiber on the OS thread that explores. Before each access to something shared the
+//! shim announces it ([`Intent`]) and the strategy chooses who goes next. If that is the announcing thread, it simply
+//! goes on, without a switch. A new thread runs up to its first announcement when it is created: what it does before
+//! that is local, and nobody can tell when it happened.
+//!
+//! The memory is sequentially consistent: one access after the other, each seeing the latest write.
+//!
+//! # Who may touch this
+//! The execution is reached through a pointer in a thread-local. Code on fibers and the loop in [`Execution::run`]
+//! take turns on one OS thread; no reference to the execution is kept across a switch or a call of the strategy, so
+//! that the two never hold one at the same time.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
+use crate::failure::{Failure, Waiting};
+use crate::fiber::{Fiber, Job, Pause};
+use crate::location::Locations;
+use crate::panics;
+use crate::run::{CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
+use crate::spin::{self, Spin};
+use crate::strategy::Strategy;
+use crate::trace::{Recorder, Trace};
+
+thread_local! {
+    static CURRENT: Cell<*mut Execution> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// What bounds a single execution.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of stack for a thread of the program.
+    pub stack_size: usize,
+    /// Steps after which an execution is taken to go on for ever.
+    pub steps: usize,
+    /// Is a panic that leaves a thread a failure? If not, `join` hands it over, as std's does.
+    pub panics_fail: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { stack_size: 256 << 10, steps: 20_000, panics_fail: true }
+    }
+}
+
+/// Sees the accesses of an execution as they happen.
+pub trait Observer {
+    /// A new execution begins.
+    fn begin(&mut self);
+
+    /// `thread` accessed what is at `address`; the location's value is now `bits`.
+    fn access(&mut self, thread: ThreadId, address: usize, effect: Effect, bits: u64);
+
+    /// The execution is over. What it finds wrong fails the run.
+    fn end(&mut self, run: &Run) -> Option<Failure>;
+}
+
+/// An execution under control.
+pub struct Execution {
+    run: Run,
+    threads: Vec<Thread>,
+    fibers: Vec<Fiber>,
+    current: ThreadId,
+    /// Who is resumed next, by the loop.
+    next: Option<ThreadId>,
+    /// At an announcement, not waiting.
+    standing: ThreadSet,
+    /// At an announcement that may have to wait.
+    waiting: ThreadSet,
+    /// Going round a loop until something changes.
+    spinning: ThreadSet,
+    /// Not yet ended.
+    alive: ThreadSet,
+    /// Who can go; computed before the strategy is asked.
+    enabled: ThreadSet,
+    last: Option<ThreadId>,
+    mode: Mode,
+    /// How deep in atomic blocks the running thread is.
+    nesting: u32,
+    drained: usize,
+    locations: Locations,
+    failure: Option<Failure>,
+    prefix: *const [ThreadId],
+    strategy: Option<NonNull<dyn Strategy>>,
+    observer: Option<Box<dyn Observer>>,
+    recorder: Option<Recorder>,
+    limits: Limits,
+}
+
+/// What the steps of the execution are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// They are recorded.
+    Exploring,
+    /// The run is of no more use; let the program end in peace.
+    Draining,
+    /// The program cannot end in peace: unwind every stack.
+    Unwinding,
+}
+
+struct Thread {
+    intent: Option<Intent>,
+    /// Ran up to its first announcement yet?
+    started: bool,
+    /// Who to resume once it has.
+    started_by: Option<ThreadId>,
+    steps: u32,
+    spin: Spin,
+    parked_token: bool,
+}
+
+/// The payload that unwinds the stack of a thread nobody needs any more.
+struct Abandoned;
+
+/// Steps granted to a run that is of no more use, to end by itself.
+const DRAIN: usize = 2_000;
+
+impl Execution {
+    /// An execution, ready to run programs within `limits`.
+    pub fn new(limits: Limits) -> Box<Execution> {
+        panics::install();
+        Box::new(Execution {
+            run: Run::default(),
+            threads: Vec::new(),
+            fibers: Vec::new(),
+            current: ThreadId(0),
+            next: None,
+            standing: ThreadSet::EMPTY,
+            waiting: ThreadSet::EMPTY,
+            spinning: ThreadSet::EMPTY,
+            alive: ThreadSet::EMPTY,
+            enabled: ThreadSet::EMPTY,
+            last: None,
+            mode: Mode::Exploring,
+            nesting: 0,
+            drained: 0,
+            locations: Locations::new(),
+            failure: None,
+            prefix: &[],
+            strategy: None,
+            observer: None,
+            recorder: None,
+            limits,
+        })
+    }
+
+    /// Lets `observer` see the accesses of the runs to come.
+    pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) -> Option<Box<dyn Observer>> {
+        std::mem::replace(&mut self.observer, observer)
+    }
+
+    /// Runs `program` once, as `strategy` says.
+    ///
+    /// # Panics
+    /// If called from inside an exploration.
+    pub fn run(&mut self, program: &dyn Fn(), strategy: &mut dyn Strategy) -> &Run {
+        assert!(
+            CURRENT.get().is_null(),
+            "an exploration cannot be started inside an exploration: start it outside, or write one program"
+        );
+        self.reset();
+        self.prefix = strategy.prefix();
+        // SAFETY: the lifetime is forgotten, and remembered: the pointer is taken back before this function returns.
+        self.strategy = Some(unsafe {
+            std::mem::transmute::<NonNull<dyn Strategy + '_>, NonNull<dyn Strategy>>(NonNull::from(strategy))
+        });
+        if let Some(observer) = self.observer.as_mut() {
+            observer.begin();
+        }
+        let this: *mut Execution = self;
+        CURRENT.set(this);
+        // SAFETY: `this` is this execution, and `self` is not used until the loop is done.
+        unsafe { drive(this, program) };
+        CURRENT.set(std::ptr::null_mut());
+        self.strategy = None;
+        self.prefix = &[];
+        self.conclude();
+        &self.run
+    }
+
+    /// Runs `program` once along `schedule` and records every step with its values and its place in the source.
+    pub fn trace(&mut self, program: &dyn Fn(), strategy: &mut dyn Strategy) -> (&Run, Trace) {
+        self.recorder = Some(Recorder::default());
+        self.run(program, strategy);
+        let trace = self.recorder.take().map(Recorder::finish).unwrap_or_default();
+        (&self.run, trace)
+    }
+
+    /// The record of the run so far.
+    pub fn record(&self) -> &Run {
+        &self.run
+    }
+
+    /// Who can go now.
+    pub fn enabled(&self) -> ThreadSet {
+        self.enabled
+    }
+
+    /// Who took the last step.
+    pub fn last_thread(&self) -> Option<ThreadId> {
+        self.last
+    }
+
+    /// What `thread` is about to do, if it has not ended.
+    pub fn intent(&self, thread: ThreadId) -> Option<&Intent> {
+        self.threads[thread.index()].intent.as_ref()
+    }
+
+    /// The location that `thread` is about to touch, where that is known and was touched before.
+    pub fn intended_loc(&mut self, thread: ThreadId) -> Option<Loc> {
+        let address = self.intent(thread)?.address;
+        (address != 0).then(|| self.locations.name(address))
+    }
+
+    /// Where a location is.
+    pub fn address(&self, loc: Loc) -> usize {
+        self.locations.address(loc)
+    }
+
+    /// The running thread if it can go on, otherwise the lowest that can.
+    pub fn default_choice(&self) -> Option<ThreadId> {
+        self.last.filter(|&thread| self.enabled.contains(thread)).or_else(|| self.enabled.first())
+    }
+
+    fn reset(&mut self) {
+        self.run.clear();
+        self.threads.clear();
+        self.current = ThreadId(0);
+        self.next = None;
+        self.standing = ThreadSet::EMPTY;
+        self.waiting = ThreadSet::EMPTY;
+        self.spinning = ThreadSet::EMPTY;
+        self.alive = ThreadSet::EMPTY;
+        self.last = None;
+        self.mode = Mode::Exploring;
+        self.nesting = 0;
+        self.drained = 0;
+        self.locations.clear();
+        self.failure = None;
+    }
+
+    /// Fills in what is known only at the end.
+    fn conclude(&mut self) {
+        for (record, thread) in self.run.threads.iter_mut().zip(&self.threads) {
+            record.steps = thread.steps;
+        }
+        if self.failure.is_none()
+            && let Some(mut observer) = self.observer.take()
+        {
+            self.failure = observer.end(&self.run);
+            self.observer = Some(observer);
+        }
+        if let Some(failure) = self.failure.take() {
+            self.run.ending = Ending::Failed(failure);
+        }
+    }
+
+    /// Computes who can go.
+    #[inline]
+    fn compute_enabled(&mut self) {
+        let mut enabled = self.standing;
+        for thread in self.waiting.iter() {
+            if let Some((ready, object)) = self.threads[thread.index()].intent.and_then(|intent| intent.ready)
+            {
+                // SAFETY: promised by whoever made the announcement; the thread still stands at it.
+                if unsafe { ready(object) } {
+                    enabled.insert(thread);
+                }
+            }
+        }
+        if !self.spinning.is_empty() {
+            for thread in self.spinning.iter() {
+                let locations = &self.locations;
+                if !self.threads[thread.index()].spin.ready(|loc| locations.version(loc)) {
+                    enabled.remove(thread);
+                }
+            }
+        }
+        self.enabled = enabled;
+    }
+
+    /// A new thread, standing before its start.
+    fn add_thread(&mut self, parent: Option<ThreadId>, job: Job) -> Result<ThreadId, Failure> {
+        let index = self.threads.len();
+        if index >= ThreadSet::CAPACITY {
+            let text = format!("the program created more than {} threads", ThreadSet::CAPACITY);
+            return Err(Failure::Misuse(text));
+        }
+        if index == self.fibers.len() {
+            let fiber = Fiber::new(self.limits.stack_size)
+                .map_err(|error| Failure::Misuse(format!("no stack for another thread: {error}")))?;
+            self.fibers.push(fiber);
+        }
+        self.fibers[index].assign(job);
+        let thread = ThreadId(index as u8);
+        let born_at = parent.map_or(0, |parent| self.threads[parent.index()].steps);
+        self.threads.push(Thread {
+            intent: None,
+            started: false,
+            started_by: parent,
+            steps: 0,
+            spin: Spin::default(),
+            parked_token: false,
+        });
+        self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
+        self.alive.insert(thread);
+        Ok(thread)
+    }
+
+    /// Gives the step to `thread`.
+    fn begin_step(&mut self, thread: ThreadId) {
+        let state = &mut self.threads[thread.index()];
+        state.steps += 1;
+        let may_wait = state.intent.is_some_and(|intent| intent.ready.is_some());
+        self.last = Some(thread);
+        self.standing.remove(thread);
+        self.waiting.remove(thread);
+        if self.spinning.contains(thread) {
+            self.spinning.remove(thread);
+            self.threads[thread.index()].spin.resume();
+        }
+        if self.mode == Mode::Exploring {
+            let first = self.run.accesses.len() as u32;
+            self.run.steps.push(Step { thread, may_wait, first, enabled: self.enabled });
+            if let Some(recorder) = self.recorder.as_mut()
+                && let Some(intent) = self.threads[thread.index()].intent
+            {
+                recorder.step(thread, &intent);
+            }
+        }
+    }
+
+    /// Who waits for what.
+    fn waiters(&self) -> Vec<Waiting> {
+        self.alive
+            .iter()
+            .filter_map(|thread| {
+                let intent = self.threads[thread.index()].intent?;
+                let on =
+                    (intent.action == Action::Join).then_some(ThreadId((usize::MAX - intent.address) as u8));
+                Some(Waiting { thread, action: intent.action, site: intent.site, on })
+            })
+            .collect()
+    }
+
+    /// Nobody can go: names the reason.
+    fn stuck(&mut self) {
+        self.run.enabled_at_end = ThreadSet::EMPTY;
+        self.run.ending = Ending::Stuck;
+        if self.failure.is_none() {
+            let waiting = self.waiters();
+            self.failure = Some(if !self.spinning.is_empty() {
+                Failure::Livelock { waiting }
+            } else if !self.alive.contains(ThreadId(0)) {
+                Failure::LeakedThreads { waiting }
+            } else {
+                Failure::Deadlock { waiting }
+            });
+        }
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        debug_assert!(self.alive.is_empty(), "every stack is unwound when a run ends");
+    }
+}
+
+/// The loop: resumes whoever was chosen until the execution is over.
+///
+/// # Safety
+/// `this` must be the execution that [`CURRENT`] names, with nobody else holding a reference to it.
+unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
+    // SAFETY: the job is run to its end, or unwound, before this function returns.
+    let program: &'static dyn Fn() = unsafe { std::mem::transmute::<&dyn Fn(), &'static dyn Fn()>(program) };
+    let root: Job = Box::new(move || {
+        let outcome = panics::catch(program);
+        if let Err(payload) = outcome {
+            report_panic(payload.as_ref());
+        }
+    });
+    // SAFETY: as the caller promises; each reference ends with its statement.
+    unsafe {
+        match (*this).add_thread(None, root) {
+            Ok(thread) => (*this).next = Some(thread),
+            Err(failure) => (*this).failure = Some(failure),
+        }
+        while let Some(thread) = (*this).next.take() {
+            resume(this, thread);
+        }
+        unwind_all(this);
+    }
+}
+
+/// Lets `thread` run until it pauses, and sees to what comes of it.
+///
+/// # Safety
+/// As for [`drive`].
+unsafe fn resume(this: *mut Execution, thread: ThreadId) {
+    // SAFETY: as the caller promises. The fiber's code reaches the execution through its own pointer while it runs;
+    // no reference of ours is alive then but the one to the fiber itself, which that code does not touch.
+    unsafe {
+        (*this).current = thread;
+        let fiber: *mut Fiber = &mut (&mut (*this).fibers)[thread.index()];
+        let pause = (*fiber).resume();
+        if pause == Pause::Spawned {
+            return;
+        }
+        if pause == Pause::Finished {
+            let me = &mut *this;
+            me.alive.remove(thread);
+            me.standing.remove(thread);
+            me.waiting.remove(thread);
+            me.spinning.remove(thread);
+            me.threads[thread.index()].intent = None;
+            me.run.threads[thread.index()].finished = true;
+            if me.threads[thread.index()].started {
+                decide(this);
+            } else {
+                me.threads[thread.index()].started = true;
+                started(this, thread);
+            }
+        } else if !(&(*this).threads)[thread.index()].started {
+            (&mut (*this).threads)[thread.index()].started = true;
+            started(this, thread);
+        }
+    }
+}
+
+/// `thread` reached its first announcement, or its end before any: its creator goes on.
+///
+/// # Safety
+/// As for [`drive`].
+unsafe fn started(this: *mut Execution, thread: ThreadId) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match (&(*this).threads)[thread.index()].started_by {
+            Some(parent) => (*this).next = Some(parent),
+            None => decide(this),
+        }
+    }
+}
+
+/// Chooses who goes next, into `next`; nobody if the execution is over.
+///
+/// # Safety
+/// As for [`drive`].
+unsafe fn decide(this: *mut Execution) {
+    // SAFETY: as the caller promises; the strategy sees a shared reference, and nothing is changed meanwhile.
+    unsafe {
+        let me = &mut *this;
+        me.next = None;
+        if me.mode == Mode::Unwinding {
+            return;
+        }
+        if me.failure.is_some() {
+            me.mode = Mode::Unwinding;
+            return;
+        }
+        if me.alive.is_empty() {
+            return;
+        }
+        me.compute_enabled();
+        if me.enabled.is_empty() {
+            if me.mode == Mode::Exploring {
+                me.stuck();
+            }
+            return;
+        }
+        let step = me.run.steps.len();
+        if me.mode == Mode::Exploring && step >= me.limits.steps {
+            me.failure = Some(Failure::TooLong { steps: me.limits.steps });
+            me.run.enabled_at_end = me.enabled;
+            return;
+        }
+        let chosen = if me.mode == Mode::Draining {
+            None
+        } else if step < (&*me.prefix).len() {
+            let wanted = (&*me.prefix)[step];
+            if !me.enabled.contains(wanted) {
+                let explanation = match me.threads.get(wanted.index()).map(|thread| thread.intent) {
+                    None => format!("thread {} does not exist", wanted.0),
+                    Some(None) => format!("thread {} has ended", wanted.0),
+                    Some(Some(intent)) => {
+                        format!("thread {} cannot {} now, at {}", wanted.0, intent.action.name(), intent.site)
+                    }
+                };
+                me.failure = Some(Failure::Nondeterminism { step, explanation });
+                return;
+            }
+            Some(wanted)
+        } else {
+            match me.strategy {
+                Some(mut strategy) => strategy.as_mut().next(&*this),
+                None => None,
+            }
+        };
+        let me = &mut *this;
+        let chosen = match chosen {
+            Some(thread) => thread,
+            None => {
+                if me.mode == Mode::Exploring {
+                    me.run.enabled_at_end = me.enabled;
+                    me.run.ending = Ending::Abandoned;
+                    me.mode = Mode::Draining;
+                }
+                me.drained += 1;
+                if me.drained > DRAIN {
+                    return;
+                }
+                // Fair, so that a loop that waits for another thread ends.
+                let after = me.last.map_or(0, |last| u32::from(last.0) + 1);
+                let rotated = ThreadSet(me.enabled.0 & u64::MAX.checked_shl(after).unwrap_or(0));
+                match rotated.first().or_else(|| me.enabled.first()) {
+                    Some(thread) => thread,
+                    None => return,
+                }
+            }
+        };
+        debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
+        me.begin_step(chosen);
+        me.next = Some(chosen);
+    }
+}
+
+/// Unwinds every stack that is still in use, the youngest thread first: what a thread lends to those it created
+/// must outlive them.
+///
+/// # Safety
+/// As for [`drive`].
+unsafe fn unwind_all(this: *mut Execution) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if (*this).alive.is_empty() {
+            return;
+        }
+        (*this).mode = Mode::Unwinding;
+        for index in (0..(&(*this).threads).len()).rev() {
+            let thread = ThreadId(index as u8);
+            while (*this).alive.contains(thread) {
+                resume(this, thread);
+            }
+        }
+    }
+}
+
+/// The execution that the calling code is part of, if it is.
+#[inline]
+pub(crate) fn current() -> Option<Handle> {
+    let pointer = CURRENT.get();
+    (!pointer.is_null()).then_some(Handle(pointer))
+}
+
+/// How code on a fiber reaches its execution.
+#[derive(Clone, Copy)]
+pub(crate) struct Handle(*mut Execution);
+
+impl Handle {
+    /// A scheduling point: returns when it is this thread's turn to do what it announces.
+    #[inline(never)]
+    pub(crate) fn point(self, intent: Intent) {
+        // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`; references end
+        // before the switch.
+        unsafe {
+            let me = &mut *self.0;
+            if me.nesting > 0 {
+                return;
+            }
+            if me.mode == Mode::Unwinding || std::thread::panicking() {
+                if me.mode == Mode::Unwinding && !std::thread::panicking() {
+                    std::panic::resume_unwind(Box::new(Abandoned));
+                }
+                return;
+            }
+            let current = me.current;
+            let thread = &mut me.threads[current.index()];
+            thread.intent = Some(intent);
+            if intent.ready.is_some() {
+                me.waiting.insert(current);
+            } else {
+                me.standing.insert(current);
+            }
+            if spin::AVAILABLE && intent.address != 0 && self.turns(intent.address) {
+                (*self.0).spinning.insert(current);
+            }
+            if (&(*self.0).threads)[current.index()].started {
+                decide(self.0);
+                if (*self.0).next == Some(current) {
+                    (*self.0).next = None;
+                    return;
+                }
+            }
+            self.pause(current, Pause::Suspended);
+        }
+    }
+
+    /// Has the running thread gone round a loop and come back to the same state?
+    #[inline]
+    fn turns(self, address: usize) -> bool {
+        // SAFETY: as in `point`.
+        unsafe {
+            let me = &mut *self.0;
+            let thread = &mut me.threads[me.current.index()];
+            if thread.spin.is_idle() {
+                return false;
+            }
+            let loc = me.locations.name(address);
+            if !thread.spin.suspects(loc) {
+                return false;
+            }
+            let base = me.fibers[me.current.index()].stack().end;
+            let state = spin::local_state(base);
+            let locations = &me.locations;
+            thread.spin.arrive(state, |loc| locations.version(loc))
+        }
+    }
+
+    /// Gives control back to the loop until this thread is chosen.
+    #[inline(never)]
+    fn pause(self, current: ThreadId, why: Pause) {
+        // SAFETY: the yielder belongs to the fiber this code runs on.
+        unsafe {
+            let yielder = (&(*self.0).fibers)[current.index()].yielder();
+            (*yielder).suspend(why);
+            if (*self.0).mode == Mode::Unwinding && !std::thread::panicking() {
+                std::panic::resume_unwind(Box::new(Abandoned));
+            }
+        }
+    }
+
+    /// Notes an access that this step made to what is at `address`; `bits` is the value there now.
+    #[inline]
+    pub(crate) fn access(
+        self,
+        action: Action,
+        address: usize,
+        effect: Effect,
+        ordering: Ordering,
+        bits: u64,
+    ) {
+        // SAFETY: as in `point`; nothing here switches or calls code of the program.
+        unsafe {
+            let me = &mut *self.0;
+            if me.mode == Mode::Unwinding {
+                return;
+            }
+            let loc = me.locations.name(address);
+            let thread = &mut me.threads[me.current.index()];
+            if effect.writes() {
+                me.locations.written(loc);
+                thread.spin.clear();
+            } else {
+                thread.spin.read(loc, me.locations.version(loc));
+            }
+            if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
+                me.run.accesses.push(Access { loc, effect, action, ordering });
+                if me.observer.is_some() {
+                    self.observed(address, effect, bits);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn observed(self, address: usize, effect: Effect, bits: u64) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let thread = (*self.0).current;
+            if let Some(observer) = (*self.0).observer.as_mut() {
+                observer.access(thread, address, effect, bits);
+            }
+        }
+    }
+
+    /// Notes what a step did, in words, when a failing schedule is run again to be shown.
+    #[inline]
+    pub(crate) fn detail(self, text: impl FnOnce() -> String) {
+        // SAFETY: as in `access`.
+        unsafe {
+            if (*self.0).recorder.is_some() && (*self.0).mode == Mode::Exploring {
+                let text = text();
+                let thread = (*self.0).current;
+                if let Some(recorder) = (*self.0).recorder.as_mut() {
+                    recorder.detail(thread, text);
+                }
+            }
+        }
+    }
+
+    /// Notes a fence: it belongs to the step before it.
+    #[track_caller]
+    pub(crate) fn fence(self, order: Ordering) {
+        self.fence_at(order, Location::caller());
+    }
+
+    fn fence_at(self, order: Ordering, site: &'static Location<'static>) {
+        let _ = (order, site);
+    }
+
+    /// Notes an access to a plain cell.
+    pub(crate) fn cell(self, address: usize, effect: Effect, site: &'static Location<'static>) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
+            if me.mode != Mode::Exploring {
+                return;
+            }
+            let loc = me.locations.name(address);
+            let thread = me.current;
+            let own_steps = me.threads[thread.index()].steps;
+            let at = me.run.steps.len() as u32;
+            me.run.cells.push(CellAccess { thread, own_steps, at, loc, effect, site });
+        }
+    }
+
+    /// Marks the begin or the end of an operation.
+    pub(crate) fn mark(self, operation: u32, kind: MarkKind) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
+            if me.mode == Mode::Exploring {
+                let thread = me.current;
+                let own_steps = me.threads[thread.index()].steps;
+                me.run.marks.push(Mark { thread, own_steps, operation, kind });
+            }
+        }
+    }
+
+    /// Runs `body` as part of one step: the scheduling points in it are none.
+    pub(crate) fn block<T>(self, body: impl FnOnce() -> T) -> T {
+        struct Leave(Handle);
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                // SAFETY: as in `access`.
+                unsafe { (*self.0.0).nesting -= 1 };
+            }
+        }
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).nesting += 1 };
+        let _leave = Leave(self);
+        body()
+    }
+
+    /// Is the calling code inside an atomic block?
+    pub(crate) fn in_block(self) -> bool {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).nesting > 0 }
+    }
+
+    /// Is the run being taken down?
+    pub(crate) fn unwinding(self) -> bool {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).mode == Mode::Unwinding }
+    }
+
+    /// Who runs.
+    pub(crate) fn thread(self) -> ThreadId {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).current }
+    }
+
+    /// Has `thread` ended?
+    pub(crate) fn finished(self, thread: ThreadId) -> bool {
+        // SAFETY: as in `access`.
+        unsafe { !(*self.0).alive.contains(thread) }
+    }
+
+    /// Reads and changes the token of [`std::thread::park`].
+    pub(crate) fn park_token(self, thread: ThreadId) -> *mut bool {
+        // SAFETY: as in `access`.
+        unsafe { &raw mut (&mut (*self.0).threads)[thread.index()].parked_token }
+    }
+
+    /// Notes that the running thread saw the end of `thread`.
+    pub(crate) fn joined(self, thread: ThreadId) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
+            me.threads[me.current.index()].spin.clear();
+            if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
+                let (effect, ordering) = (Effect::Read, Ordering::Acquire);
+                let access = Access { loc: Loc::end_of(thread), effect, action: Action::Join, ordering };
+                me.run.accesses.push(access);
+            }
+        }
+    }
+
+    /// Creates a thread and runs it up to its first announcement.
+    pub(crate) fn spawn(self, job: Job) -> ThreadId {
+        // SAFETY: as in `point`.
+        unsafe {
+            let parent = (*self.0).current;
+            match (*self.0).add_thread(Some(parent), job) {
+                Ok(child) => {
+                    (*self.0).next = Some(child);
+                    let nesting = std::mem::take(&mut (*self.0).nesting);
+                    self.pause(parent, Pause::Spawned);
+                    (*self.0).nesting = nesting;
+                    child
+                }
+                Err(failure) => {
+                    self.fail(failure);
+                    std::panic::resume_unwind(Box::new(Abandoned));
+                }
+            }
+        }
+    }
+
+    /// The run failed; it ends at the next scheduling point.
+    pub(crate) fn fail(self, failure: Failure) {
+        // SAFETY: as in `access`.
+        unsafe {
+            if (*self.0).failure.is_none() && (*self.0).mode == Mode::Exploring {
+                (*self.0).failure = Some(failure);
+            }
+        }
+    }
+
+    /// A panic left a thread. Returns whether that fails the run.
+    pub(crate) fn panicked(self, payload: &(dyn Any + Send)) {
+        if payload.is::<Abandoned>() {
+            return;
+        }
+        // SAFETY: as in `access`.
+        let fails = unsafe { (*self.0).limits.panics_fail };
+        if fails {
+            let (message, site) = panics::take(payload);
+            self.fail(Failure::Panic { thread: self.thread(), message, site });
+        }
+    }
+}
+
+/// A panic left the program's own function.
+fn report_panic(payload: &(dyn Any + Send)) {
+    if let Some(handle) = current() {
+        handle.panicked(payload);
+    }
+}

@@ -1,0 +1,137 @@
+//! What can go wrong in an execution, by name.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::event::{Action, ThreadId};
+
+/// What went wrong.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Failure {
+    /// A thread panicked, and nothing in it caught the panic.
+    Panic {
+        /// Who.
+        thread: ThreadId,
+        /// What it said.
+        message: String,
+        /// Where, if the panic said.
+        site: Option<String>,
+    },
+    /// Nobody can go on.
+    Deadlock {
+        /// Who waits for what.
+        waiting: Vec<Waiting>,
+    },
+    /// Threads go round in loops that nobody will end.
+    Livelock {
+        /// Who turns, and where.
+        waiting: Vec<Waiting>,
+    },
+    /// The program ended while threads of it wait for ever.
+    LeakedThreads {
+        /// Who waits for what.
+        waiting: Vec<Waiting>,
+    },
+    /// An execution went on for longer than the limit on steps.
+    TooLong {
+        /// The limit.
+        steps: usize,
+    },
+    /// Two accesses to a cell, one of them a write, that nothing orders.
+    DataRace {
+        /// The two: who, where, and whether it wrote.
+        accesses: [(ThreadId, &'static Location<'static>, bool); 2],
+    },
+    /// The same schedule did something else this time.
+    Nondeterminism {
+        /// At which step.
+        step: usize,
+        /// What happened.
+        explanation: String,
+    },
+    /// The program used the explorer in a way it cannot work.
+    Misuse(String),
+    /// A property of the user's was found wrong.
+    Violation(String),
+}
+
+/// A thread that cannot go on.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Who.
+    pub thread: ThreadId,
+    /// What it would do.
+    pub action: Action,
+    /// Where in the source.
+    pub site: &'static Location<'static>,
+    /// Who could let it go on, if that is known (the holder of a lock, the thread to be joined).
+    pub on: Option<ThreadId>,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread {} waits to {} at {}", self.thread.0, self.action.name(), self.site)?;
+        match self.on {
+            Some(other) => write!(f, ", held up by thread {}", other.0),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Failure {
+    /// Its name: one or two words.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Failure::Panic { .. } => "panic",
+            Failure::Deadlock { .. } => "deadlock",
+            Failure::Livelock { .. } => "livelock",
+            Failure::LeakedThreads { .. } => "leaked threads",
+            Failure::TooLong { .. } => "too many steps",
+            Failure::DataRace { .. } => "data race",
+            Failure::Nondeterminism { .. } => "nondeterminism",
+            Failure::Misuse(_) => "misuse",
+            Failure::Violation(_) => "violation",
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, waiting: &[Waiting]| {
+            for (index, one) in waiting.iter().enumerate() {
+                write!(f, "{}{one}", if index == 0 { "" } else { "; " })?;
+            }
+            Ok(())
+        };
+        match self {
+            Failure::Panic { thread, message, site } => {
+                write!(f, "panic: thread {} panicked: {message}", thread.0)?;
+                site.as_ref().map_or(Ok(()), |site| write!(f, " ({site})"))
+            }
+            Failure::Deadlock { waiting } => f.write_str("deadlock: ").and_then(|()| list(f, waiting)),
+            Failure::Livelock { waiting } => f.write_str("livelock: ").and_then(|()| list(f, waiting)),
+            Failure::LeakedThreads { waiting } => {
+                f.write_str("leaked threads: the program ended, but ").and_then(|()| list(f, waiting))
+            }
+            Failure::TooLong { steps } => write!(f, "too many steps: an execution took more than {steps}"),
+            Failure::DataRace { accesses: [a, b] } => {
+                let word = |write| if write { "writes" } else { "reads" };
+                write!(
+                    f,
+                    "data race: thread {} {} at {}, thread {} {} the same cell at {}, and nothing orders the two",
+                    a.0.0,
+                    word(a.2),
+                    a.1,
+                    b.0.0,
+                    word(b.2),
+                    b.1
+                )
+            }
+            Failure::Nondeterminism { step, explanation } => {
+                write!(f, "nondeterminism: the same schedule went another way at step {step}: {explanation}")
+            }
+            Failure::Misuse(text) | Failure::Violation(text) => f.write_str(text),
+        }
+    }
+}

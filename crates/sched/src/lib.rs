@@ -1,0 +1,50 @@
+//! Runs concurrent Rust code under a controlled scheduler.
+#![allow(dead_code)]
+
+pub mod atomic;
+mod event;
+mod execution;
+mod failure;
+mod fiber;
+mod location;
+mod panics;
+pub mod random;
+mod run;
+mod spin;
+pub mod strategy;
+pub mod sync;
+pub mod thread;
+mod trace;
+
+pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
+pub use execution::{Execution, Limits, Observer};
+pub use failure::{Failure, Waiting};
+pub use run::{CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
+pub use trace::{Line, Trace};
+
+/// Runs `body` as one step of an exploration: nobody else goes between its accesses. Outside an exploration it is
+/// just run.
+#[track_caller]
+pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
+    match execution::current() {
+        None => body(),
+        Some(handle) => {
+            handle.point(Intent::new(Action::Block, 0));
+            handle.block(body)
+        }
+    }
+}
+
+/// Marks the begin of an operation of the running thread.
+pub fn mark_call(operation: u32) {
+    if let Some(handle) = execution::current() {
+        handle.mark(operation, MarkKind::Call);
+    }
+}
+
+/// Marks the end of an operation of the running thread.
+pub fn mark_return(operation: u32) {
+    if let Some(handle) = execution::current() {
+        handle.mark(operation, MarkKind::Return);
+    }
+}

@@ -1,0 +1,108 @@
+//! Names for shared locations: from an address to a small number, per execution.
+//!
+//! Addresses differ from run to run; the order of first access does not differ between runs of the same schedule.
+//! Forgetting all names costs nothing: each entry carries the number of the execution it belongs to.
+
+use crate::event::Loc;
+
+/// The names given so far in this execution.
+pub(crate) struct Locations {
+    slots: Vec<Slot>,
+    epoch: u32,
+    versions: Vec<u32>,
+    addresses: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    address: usize,
+    epoch: u32,
+    loc: u32,
+}
+
+const VACANT: Slot = Slot { address: 0, epoch: 0, loc: 0 };
+
+impl Locations {
+    pub(crate) fn new() -> Locations {
+        Locations { slots: vec![VACANT; 64], epoch: 1, versions: Vec::new(), addresses: Vec::new() }
+    }
+
+    /// Forgets every name.
+    pub(crate) fn clear(&mut self) {
+        self.versions.clear();
+        self.addresses.clear();
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            self.slots.fill(VACANT);
+            self.epoch = 1;
+        }
+    }
+
+    /// The name of what is at `address`.
+    #[inline]
+    pub(crate) fn name(&mut self, address: usize) -> Loc {
+        let mask = self.slots.len() - 1;
+        let mut at = hash(address) & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.epoch != self.epoch {
+                return self.add(at, address);
+            }
+            if slot.address == address {
+                return Loc(slot.loc);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// How often the location was written so far.
+    pub(crate) fn version(&self, loc: Loc) -> u32 {
+        self.versions[loc.0 as usize]
+    }
+
+    /// Notes a write.
+    #[inline]
+    pub(crate) fn written(&mut self, loc: Loc) {
+        self.versions[loc.0 as usize] += 1;
+    }
+
+    /// Where the location is.
+    pub(crate) fn address(&self, loc: Loc) -> usize {
+        self.addresses[loc.0 as usize]
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.addresses.len()
+    }
+
+    #[cold]
+    fn add(&mut self, at: usize, address: usize) -> Loc {
+        let loc = self.versions.len() as u32;
+        self.slots[at] = Slot { address, epoch: self.epoch, loc };
+        self.versions.push(0);
+        self.addresses.push(address);
+        if self.versions.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        Loc(loc)
+    }
+
+    fn grow(&mut self) {
+        let bigger = vec![VACANT; self.slots.len() * 2];
+        let old = std::mem::replace(&mut self.slots, bigger);
+        let mask = self.slots.len() - 1;
+        for slot in old.into_iter().filter(|slot| slot.epoch == self.epoch) {
+            let mut at = hash(slot.address) & mask;
+            while self.slots[at].epoch == self.epoch {
+                at = (at + 1) & mask;
+            }
+            self.slots[at] = slot;
+        }
+    }
+}
+
+#[inline]
+fn hash(address: usize) -> usize {
+    (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) as usize
+}

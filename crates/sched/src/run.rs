@@ -1,0 +1,128 @@
+//! What one execution left behind: the steps taken, the accesses they made, and how it ended.
+
+use crate::event::{Access, Effect, Loc, Step, ThreadId, ThreadSet};
+use crate::failure::Failure;
+use std::panic::Location;
+
+/// The record of one execution. It is reused from run to run.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The steps in the order taken.
+    pub steps: Vec<Step>,
+    /// The accesses of all steps, one after the other.
+    pub accesses: Vec<Access>,
+    /// The marks that the program set: calls and returns of operations.
+    pub marks: Vec<Mark>,
+    /// The accesses to plain cells, which are not steps.
+    pub cells: Vec<CellAccess>,
+    /// The threads, by number.
+    pub threads: Vec<ThreadRecord>,
+    /// Who could have gone on after the last step.
+    pub enabled_at_end: ThreadSet,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How an execution ended.
+#[derive(Debug, Default)]
+pub enum Ending {
+    /// Every thread came to its end.
+    #[default]
+    Complete,
+    /// The strategy had no use for the rest of it.
+    Abandoned,
+    /// Nobody could go on, though some had not finished.
+    Stuck,
+    /// Something went wrong in it.
+    Failed(Failure),
+}
+
+/// A thread of an execution.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadRecord {
+    /// Who created it; `None` for the program itself.
+    pub parent: Option<ThreadId>,
+    /// How many steps its creator had taken then.
+    pub born_at: u32,
+    /// How many steps it took.
+    pub steps: u32,
+    /// Did it come to its end?
+    pub finished: bool,
+}
+
+/// A point in a thread's program that is not a step: the call or the return of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Whose.
+    pub thread: ThreadId,
+    /// How many steps the thread had taken.
+    pub own_steps: u32,
+    /// Which operation.
+    pub operation: u32,
+    /// Its begin or its end?
+    pub kind: MarkKind,
+}
+
+/// What a [`Mark`] marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    /// The operation begins.
+    Call,
+    /// The operation ends.
+    Return,
+}
+
+/// An access to a plain cell.
+#[derive(Clone, Copy, Debug)]
+pub struct CellAccess {
+    /// Whose.
+    pub thread: ThreadId,
+    /// How many steps the thread had taken.
+    pub own_steps: u32,
+    /// How many steps all threads had taken.
+    pub at: u32,
+    /// Which cell.
+    pub loc: Loc,
+    /// Does it look or overwrite?
+    pub effect: Effect,
+    /// Where in the source.
+    pub site: &'static Location<'static>,
+}
+
+impl Run {
+    /// The accesses of step `index`.
+    #[inline]
+    pub fn accesses_of(&self, index: usize) -> &[Access] {
+        let from = self.steps[index].first as usize;
+        let to = self.steps.get(index + 1).map_or(self.accesses.len(), |next| next.first as usize);
+        &self.accesses[from..to]
+    }
+
+    /// Who could go before step `index`; with the number of steps, who could go after the last.
+    pub fn enabled_before(&self, index: usize) -> ThreadSet {
+        self.steps.get(index).map_or(self.enabled_at_end, |step| step.enabled)
+    }
+
+    /// Who went, step by step.
+    pub fn schedule(&self) -> Vec<ThreadId> {
+        self.steps.iter().map(|step| step.thread).collect()
+    }
+
+    /// The number of preemptions: switches away from a thread that could have gone on.
+    pub fn preemptions(&self) -> usize {
+        self.steps
+            .windows(2)
+            .filter(|pair| pair[0].thread != pair[1].thread && pair[1].enabled.contains(pair[0].thread))
+            .count()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.steps.clear();
+        self.accesses.clear();
+        self.marks.clear();
+        self.cells.clear();
+        self.threads.clear();
+        self.enabled_at_end = ThreadSet::EMPTY;
+        self.ending = Ending::Complete;
+    }
+}

@@ -1,0 +1,26 @@
+//! How the schedules of a program are walked: one file a strategy.
+//!
+//! A strategy is asked at every scheduling point past its prefix who goes next, and after every run whether there is
+//! another to make. It sees threads, announcements and accesses; it knows nothing of specifications.
+
+use crate::event::ThreadId;
+use crate::execution::Execution;
+use crate::run::Run;
+
+pub mod dfs;
+pub mod random_walk;
+pub mod replay;
+
+/// A walk over the schedules of a program.
+pub trait Strategy {
+    /// The schedule to follow before [`Strategy::next`] is asked.
+    fn prefix(&self) -> &[ThreadId] {
+        &[]
+    }
+
+    /// Who goes next, one of [`Execution::enabled`]; `None` to abandon the run: what would follow is known.
+    fn next(&mut self, at: &Execution) -> Option<ThreadId>;
+
+    /// The run is over. Is there another to make?
+    fn advance(&mut self, run: &Run) -> bool;
+}

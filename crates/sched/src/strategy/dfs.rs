@@ -1,0 +1,93 @@
+//! Plain depth-first search over all schedules, or over those with at most a given number of preemptions.
+//!
+//! The reference the reductions are tested against: it takes no shortcut. A *preemption* is a switch away from a
+//! thread that could go on; switches at the end of a thread, at the start, and away from a thread that waits are free
+//! and always possible (Musuvathi and Qadeer 2007), so that a bound never makes a program look stuck.
+
+use crate::event::{ThreadId, ThreadSet};
+use crate::execution::Execution;
+use crate::run::Run;
+use crate::strategy::Strategy;
+
+/// Depth-first search.
+pub struct Dfs {
+    path: Vec<Node>,
+    prefix: Vec<ThreadId>,
+    bound: Option<u32>,
+    cut: bool,
+}
+
+/// A scheduling point on the current path.
+#[derive(Clone, Copy)]
+struct Node {
+    chosen: ThreadId,
+    /// Not yet tried here.
+    left: ThreadSet,
+    /// Who would go on without a switch, if it can.
+    runs: Option<ThreadId>,
+    /// Preemptions up to and including this choice.
+    spent: u32,
+}
+
+impl Dfs {
+    /// Every schedule.
+    pub fn new() -> Dfs {
+        Dfs { path: Vec::new(), prefix: Vec::new(), bound: None, cut: false }
+    }
+
+    /// Every schedule with at most `bound` preemptions.
+    pub fn bounded(bound: u32) -> Dfs {
+        Dfs { bound: Some(bound), ..Dfs::new() }
+    }
+
+    /// Did the bound keep a schedule out?
+    pub fn was_cut(&self) -> bool {
+        self.cut
+    }
+
+    fn spent(&self) -> u32 {
+        self.path.last().map_or(0, |node| node.spent)
+    }
+}
+
+impl Default for Dfs {
+    fn default() -> Dfs {
+        Dfs::new()
+    }
+}
+
+impl Strategy for Dfs {
+    fn prefix(&self) -> &[ThreadId] {
+        &self.prefix
+    }
+
+    fn next(&mut self, at: &Execution) -> Option<ThreadId> {
+        let enabled = at.enabled();
+        let runs = at.last_thread().filter(|&thread| enabled.contains(thread));
+        let spent = self.spent();
+        let chosen = runs.or_else(|| enabled.first())?;
+        let mut left = enabled;
+        left.remove(chosen);
+        if runs.is_some() && self.bound.is_some_and(|bound| spent >= bound) {
+            self.cut |= !left.is_empty();
+            left = ThreadSet::EMPTY;
+        }
+        self.path.push(Node { chosen, left, runs, spent });
+        Some(chosen)
+    }
+
+    fn advance(&mut self, _run: &Run) -> bool {
+        while let Some(mut node) = self.path.pop() {
+            let Some(thread) = node.left.first() else { continue };
+            node.left.remove(thread);
+            let before = self.spent();
+            node.spent = before + u32::from(node.runs.is_some_and(|runs| runs != thread));
+            node.chosen = thread;
+            self.path.push(node);
+            self.prefix.clear();
+            self.prefix.extend(self.path.iter().map(|node| node.chosen));
+            return true;
+        }
+        false
+    }
+}
