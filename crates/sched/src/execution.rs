@@ -352,17 +352,14 @@ impl Execution {
     /// Nobody can go: names the reason.
     fn stuck(&mut self) {
         self.run.enabled_at_end = ThreadSet::EMPTY;
-        self.run.ending = Ending::Stuck;
-        if self.failure.is_none() {
-            let waiting = self.waiters();
-            self.failure = Some(if !self.spinning.is_empty() {
-                Failure::Livelock { waiting }
-            } else if !self.alive.contains(ThreadId(0)) {
-                Failure::LeakedThreads { waiting }
-            } else {
-                Failure::Deadlock { waiting }
-            });
-        }
+        let waiting = self.waiters();
+        self.run.ending = Ending::Stuck(if !self.spinning.is_empty() {
+            Failure::Livelock { waiting }
+        } else if !self.alive.contains(ThreadId(0)) {
+            Failure::LeakedThreads { waiting }
+        } else {
+            Failure::Deadlock { waiting }
+        });
     }
 }
 

@@ -31,8 +31,9 @@ pub enum Ending {
     Complete,
     /// The strategy had no use for the rest of it.
     Abandoned,
-    /// Nobody could go on, though some had not finished.
-    Stuck,
+    /// Nobody could go on, though some had not finished: a deadlock, a livelock, or threads left behind. Whether
+    /// that is wrong is for the caller to say: an operation may be meant to wait.
+    Stuck(Failure),
     /// Something went wrong in it.
     Failed(Failure),
 }

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::panic::resume_unwind;
 use std::sync::Arc as StdArc;
 
-use crate::event::{Action, Intent, ThreadId};
+use crate::event::{Action, Intent, ThreadId, ThreadSet};
 use crate::execution::{Handle, current};
 use crate::panics;
 
@@ -100,6 +100,32 @@ fn wait_for_end(handle: Handle, thread: ThreadId) {
     let intent = unsafe { Intent::waiting(Action::Join, usize::MAX - usize::from(thread.0), ended, object) };
     handle.point(intent);
     handle.joined(thread);
+}
+
+/// Runs `bodies` as threads of the running execution and returns when all have ended. Unlike joining them one by one
+/// that is a single step, which can only come last: no schedule is spent on it.
+///
+/// # Panics
+/// Outside an exploration.
+#[track_caller]
+pub fn run_all<'a>(bodies: impl Iterator<Item = Box<dyn FnOnce() + Send + 'a>>) {
+    unsafe fn all_ended(object: *const ()) -> bool {
+        let threads = ThreadSet(object.addr() as u64);
+        current().is_none_or(|handle| threads.iter().all(|thread| handle.finished(thread)))
+    }
+    let handle = current().expect("threads of an execution are started inside an exploration");
+    let mut threads = ThreadSet::EMPTY;
+    for body in bodies {
+        threads.insert(start(handle, body).0);
+    }
+    let object = std::ptr::without_provenance::<()>(threads.0 as usize);
+    let address = usize::MAX - threads.first().map_or(0, ThreadId::index);
+    // SAFETY: `all_ended` takes the pointer for a set of threads. A stack that is unwound here outlives its
+    // threads: the youngest are unwound first.
+    handle.point(unsafe { Intent::waiting(Action::Join, address, all_ended, object) });
+    for thread in threads.iter() {
+        handle.joined(thread);
+    }
 }
 
 /// Lets others go first, if they want to.
