@@ -25,6 +25,9 @@ pub struct Loc(pub u32);
 impl Loc {
     const END: u32 = 1 << 31;
 
+    /// Where it is not known beforehand what will be touched.
+    pub const UNKNOWN: Loc = Loc(u32::MAX);
+
     /// The end of a thread, as a location that only [`Action::Join`] touches.
     pub fn end_of(thread: ThreadId) -> Loc {
         Loc(Loc::END | u32::from(thread.0))
@@ -32,7 +35,7 @@ impl Loc {
 
     /// The thread whose end this is, if it is one.
     pub fn ended_thread(self) -> Option<ThreadId> {
-        (self.0 & Loc::END != 0).then_some(ThreadId(self.0 as u8))
+        (self != Loc::UNKNOWN && self.0 & Loc::END != 0).then_some(ThreadId(self.0 as u8))
     }
 }
 
@@ -272,7 +275,7 @@ impl Access {
 pub struct Step {
     /// Who.
     pub thread: ThreadId,
-    /// Did the announcement say that it may have to wait?
+    /// Might it have had to wait: for what it announced, or at the head of a loop it had gone round?
     pub may_wait: bool,
     /// Its first access, as an index into the run's accesses.
     pub first: u32,

@@ -23,7 +23,7 @@ use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::location::Locations;
 use crate::panics;
-use crate::run::{CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
+use crate::run::{Blocked, CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
 use crate::spin::{self, Spin};
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
@@ -106,6 +106,8 @@ enum Mode {
 
 struct Thread {
     intent: Option<Intent>,
+    /// What the intent touches; [`Loc::UNKNOWN`] where that is not known beforehand.
+    loc: Loc,
     /// Ran up to its first announcement yet?
     started: bool,
     /// Who to resume once it has.
@@ -212,10 +214,15 @@ impl Execution {
         self.threads[thread.index()].intent.as_ref()
     }
 
-    /// The location that `thread` is about to touch, where that is known and was touched before.
-    pub fn intended_loc(&mut self, thread: ThreadId) -> Option<Loc> {
-        let address = self.intent(thread)?.address;
-        (address != 0).then(|| self.locations.name(address))
+    /// The location that `thread` is about to touch, where that is known. It keeps its name whoever goes next.
+    pub fn intended_loc(&self, thread: ThreadId) -> Option<Loc> {
+        let state = &self.threads[thread.index()];
+        (state.intent.is_some() && state.loc != Loc::UNKNOWN).then_some(state.loc)
+    }
+
+    /// How many locations have a name; those named later have greater numbers.
+    pub fn locations(&self) -> usize {
+        self.locations.len()
     }
 
     /// Where a location is.
@@ -302,6 +309,7 @@ impl Execution {
         let born_at = parent.map_or(0, |parent| self.threads[parent.index()].steps);
         self.threads.push(Thread {
             intent: None,
+            loc: Loc::UNKNOWN,
             started: false,
             started_by: parent,
             steps: 0,
@@ -317,22 +325,31 @@ impl Execution {
     fn begin_step(&mut self, thread: ThreadId) {
         let state = &mut self.threads[thread.index()];
         state.steps += 1;
-        let may_wait = state.intent.is_some_and(|intent| intent.ready.is_some());
+        let turns = self.spinning.contains(thread);
+        let may_wait = turns || state.intent.is_some_and(|intent| intent.ready.is_some());
         self.last = Some(thread);
         self.standing.remove(thread);
         self.waiting.remove(thread);
-        if self.spinning.contains(thread) {
-            self.spinning.remove(thread);
-            self.threads[thread.index()].spin.resume();
-        }
         if self.mode == Mode::Exploring {
             let first = self.run.accesses.len() as u32;
             self.run.steps.push(Step { thread, may_wait, first, enabled: self.enabled });
+            if turns {
+                // That it goes on tells that something it read has changed: it has looked at all of that.
+                let accesses = &mut self.run.accesses;
+                self.threads[thread.index()].spin.turn(|loc| {
+                    let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
+                    accesses.push(Access { loc, effect, action: Action::Load, ordering });
+                });
+            }
             if let Some(recorder) = self.recorder.as_mut()
                 && let Some(intent) = self.threads[thread.index()].intent
             {
                 recorder.step(thread, &intent);
             }
+        }
+        if turns {
+            self.spinning.remove(thread);
+            self.threads[thread.index()].spin.resume();
         }
     }
 
@@ -352,6 +369,12 @@ impl Execution {
     /// Nobody can go: names the reason.
     fn stuck(&mut self) {
         self.run.enabled_at_end = ThreadSet::EMPTY;
+        for thread in self.waiting.iter() {
+            let state = &self.threads[thread.index()];
+            if let Some(intent) = state.intent.filter(|_| state.loc != Loc::UNKNOWN) {
+                self.run.blocked.push(Blocked { thread, loc: state.loc, action: intent.action });
+            }
+        }
         let waiting = self.waiters();
         self.run.ending = Ending::Stuck(if !self.spinning.is_empty() {
             Failure::Livelock { waiting }
@@ -576,14 +599,17 @@ impl Handle {
                 return;
             }
             let current = me.current;
+            let known = intent.address != 0 && intent.action != Action::Join;
+            let loc = if known { me.locations.name(intent.address) } else { Loc::UNKNOWN };
             let thread = &mut me.threads[current.index()];
             thread.intent = Some(intent);
+            thread.loc = loc;
             if intent.ready.is_some() {
                 me.waiting.insert(current);
             } else {
                 me.standing.insert(current);
             }
-            if spin::AVAILABLE && intent.address != 0 && self.turns(intent.address) {
+            if spin::AVAILABLE && known && self.turns(loc) {
                 (*self.0).spinning.insert(current);
             }
             if (&(*self.0).threads)[current.index()].started {
@@ -599,22 +625,17 @@ impl Handle {
 
     /// Has the running thread gone round a loop and come back to the same state?
     #[inline]
-    fn turns(self, address: usize) -> bool {
+    fn turns(self, loc: Loc) -> bool {
         // SAFETY: as in `point`.
         unsafe {
             let me = &mut *self.0;
             let thread = &mut me.threads[me.current.index()];
-            if thread.spin.is_idle() {
-                return false;
-            }
-            let loc = me.locations.name(address);
-            if !thread.spin.suspects(loc) {
+            if thread.spin.is_idle() || !thread.spin.suspects(loc) {
                 return false;
             }
             let base = me.fibers[me.current.index()].stack().end;
             let state = spin::local_state(base);
-            let locations = &me.locations;
-            thread.spin.arrive(state, |loc| locations.version(loc))
+            thread.spin.arrive(state)
         }
     }
 
@@ -647,8 +668,10 @@ impl Handle {
             if me.mode == Mode::Unwinding {
                 return;
             }
-            let loc = me.locations.name(address);
             let thread = &mut me.threads[me.current.index()];
+            let announced = thread.loc != Loc::UNKNOWN
+                && thread.intent.as_ref().is_some_and(|intent| intent.address == address);
+            let loc = if announced { thread.loc } else { me.locations.name(address) };
             if effect.writes() {
                 me.locations.written(loc);
                 thread.spin.clear();

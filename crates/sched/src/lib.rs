@@ -19,7 +19,7 @@ mod trace;
 pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 pub use execution::{Execution, Limits, Observer};
 pub use failure::{Failure, Waiting};
-pub use run::{CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
+pub use run::{Blocked, CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
 pub use trace::{Line, Trace};
 
 /// Runs `body` as one step of an exploration: nobody else goes between its accesses. Outside an exploration it is

@@ -1,6 +1,6 @@
 //! What one execution left behind: the steps taken, the accesses they made, and how it ended.
 
-use crate::event::{Access, Effect, Loc, Step, ThreadId, ThreadSet};
+use crate::event::{Access, Action, Effect, Loc, Step, ThreadId, ThreadSet};
 use crate::failure::Failure;
 use std::panic::Location;
 
@@ -19,6 +19,8 @@ pub struct Run {
     pub threads: Vec<ThreadRecord>,
     /// Who could have gone on after the last step.
     pub enabled_at_end: ThreadSet,
+    /// Who waits for ever at the end of a stuck run, for something other than the end of a thread.
+    pub blocked: Vec<Blocked>,
     /// How it ended.
     pub ending: Ending,
 }
@@ -49,6 +51,17 @@ pub struct ThreadRecord {
     pub steps: u32,
     /// Did it come to its end?
     pub finished: bool,
+}
+
+/// A thread that waits, and what for.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocked {
+    /// Who.
+    pub thread: ThreadId,
+    /// What it would touch.
+    pub loc: Loc,
+    /// What it would do.
+    pub action: Action,
 }
 
 /// A point in a thread's program that is not a step: the call or the return of an operation.
@@ -123,6 +136,7 @@ impl Run {
         self.marks.clear();
         self.cells.clear();
         self.threads.clear();
+        self.blocked.clear();
         self.enabled_at_end = ThreadSet::EMPTY;
         self.ending = Ending::Complete;
     }

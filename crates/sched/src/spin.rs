@@ -56,19 +56,24 @@ impl Spin {
     }
 
     /// The thread is at the head of a possible turn, in the local state that hashes to `state`. Returns whether it
-    /// was there before in the same state, with nothing it read since then written.
-    pub(crate) fn arrive(&mut self, state: u64, version: impl Fn(Loc) -> u32) -> bool {
+    /// was there before in the same state. Whether something it read since then has been written is left to
+    /// [`Spin::ready`], so that the answer depends on what the thread did alone, and not on who was faster.
+    pub(crate) fn arrive(&mut self, state: u64) -> bool {
         let now = self.reads.len();
         let before = self.heads.iter().rev().find(|head| head.1 == state).map(|head| head.0);
         self.heads.push((now, state));
-        match before {
-            Some(from)
-                if from < now && self.reads[from..].iter().all(|&(loc, seen)| version(loc) == seen) =>
-            {
-                self.turn = Some(from);
-                true
+        self.turn = before.filter(|&from| from < now);
+        self.turn.is_some()
+    }
+
+    /// The locations it read in the turn that it would repeat.
+    pub(crate) fn turn(&self, mut look: impl FnMut(Loc)) {
+        if let Some(from) = self.turn {
+            for (at, read) in self.reads.iter().enumerate().skip(from) {
+                if !self.reads[from..at].iter().any(|other| other.0 == read.0) {
+                    look(read.0);
+                }
             }
-            _ => false,
         }
     }
 
