@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use super::json::Json;
-use super::schema::{Fields, Schema};
+use super::schema::{Field, Fields, Schema};
 use super::source::Source;
 use super::{Format, Reader, detect, problem};
 use crate::diagnostic::Diagnostic;
@@ -21,56 +21,35 @@ use crate::value::Value;
 pub(super) struct Csv {
     source: Source,
     schema: Schema,
-    columns: Vec<Column>,
+    columns: Vec<Field>,
     record: Record,
     line: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
-    Process,
-    Op,
-    Arg,
-    Result,
-    Call,
-    Return,
-    Key,
-    Failed,
-    Other,
-}
+/// What a header should be.
+const HEADER: &str = "process,op,arg,ret,call,return[,key]";
 
-impl Column {
-    /// The column called `name`.
-    pub fn find(name: &str, schema: &Schema) -> Column {
-        match name {
-            "process" => Column::Process,
-            "op" => Column::Op,
-            "arg" => Column::Arg,
-            "ret" => Column::Result,
-            "call" => Column::Call,
-            "return" => Column::Return,
-            "failed" => Column::Failed,
-            name if name == schema.key_field => Column::Key,
-            _ => Column::Other,
+/// The columns with these names, if those that are needed are there, and each once.
+pub(super) fn columns<'a>(
+    names: impl Iterator<Item = &'a str>,
+    schema: &Schema,
+) -> Result<Vec<Field>, Diagnostic> {
+    let mut columns = Vec::new();
+    for name in names {
+        let column = schema.field(name);
+        if column != Field::Other && columns.contains(&column) {
+            let message = format!("there are two columns `{name}`");
+            return Err(Diagnostic::new(problem::FIELD_TWICE, message, "each column once"));
         }
+        columns.push(column);
     }
-}
-
-/// Checks that columns are there, and once.
-pub(super) fn check_columns(columns: &[Column]) -> Result<(), Diagnostic> {
-    let needed = [(Column::Process, "process"), (Column::Op, "op"), (Column::Call, "call")];
-    for (column, name) in needed {
-        if !columns.contains(&column) {
-            return Err(problem::missing(name, "the columns process,op,arg,ret,call,return[,key]"));
-        }
-    }
-    let twice = |column: &Column| columns.iter().filter(|c| *c == column).count() > 1;
-    match columns.iter().find(|column| **column != Column::Other && twice(column)) {
-        None => Ok(()),
-        Some(column) => Err(Diagnostic::new(
-            problem::FIELD_TWICE,
-            format!("there are two columns for `{column:?}`").to_lowercase(),
-            "each column once",
+    let needed = [(Field::Process, "process"), (Field::Op, "op"), (Field::Call, "call")];
+    match needed.iter().find(|(column, _)| !columns.contains(column)) {
+        None => Ok(columns),
+        Some((_, name)) => Err(Diagnostic::new(
+            problem::MISSING_FIELD,
+            format!("the header has no column `{name}`; expected {HEADER}"),
+            format!("a first line {HEADER}, with the columns in any order"),
         )),
     }
 }
@@ -81,9 +60,8 @@ impl Csv {
         let mut columns = Vec::new();
         while let Some((used, lines)) = record.next(&mut source)? {
             if !record.is_blank() {
-                let names = record.fields().map(|name| Column::find(name.trim(), &schema));
-                columns = names.collect();
-                check_columns(&columns).map_err(|problem| source.place(problem, 0))?;
+                let names = record.fields().map(str::trim);
+                columns = self::columns(names, &schema).map_err(|problem| source.place(problem, 0))?;
             }
             source.consume(used);
             source.lines += lines;
@@ -110,34 +88,13 @@ impl Csv {
 }
 
 /// Puts the text of one field where it belongs.
-pub(super) fn set(
-    fields: &mut Fields,
-    column: Column,
-    text: &str,
-    schema: &Schema,
-) -> Result<(), Diagnostic> {
-    let stamp = |name: &str| match value(text)? {
-        Value::Null => Ok(None),
-        Value::Int(i64::MAX) => Err(problem::stamp_too_large()),
-        Value::Int(n) => Ok(Some(n)),
-        other => Err(problem::field_type(name, other.kind_name(), "an integer or nothing")),
+pub(super) fn set(fields: &mut Fields, column: Field, text: &str, schema: &Schema) -> Result<(), Diagnostic> {
+    let value = match column {
+        Field::Other => return Ok(()),
+        Field::Op => Value::text(text),
+        _ => value(text).map_err(|problem| column.blame(problem))?,
     };
-    match column {
-        Column::Process => fields.process = Some(value(text)?),
-        Column::Op => fields.op = Some(schema.operation(text)?),
-        Column::Arg => fields.arg = value(text)?,
-        Column::Result => fields.result = value(text)?,
-        Column::Call => fields.call = stamp("call")?,
-        Column::Return => fields.ret = stamp("return")?,
-        Column::Key => fields.key = value(text)?,
-        Column::Failed => match value(text)? {
-            Value::Bool(failed) => fields.failed = failed,
-            Value::Null => {}
-            other => return Err(problem::field_type("failed", other.kind_name(), "true or false")),
-        },
-        Column::Other => {}
-    }
-    Ok(())
+    schema.set(fields, column, value)
 }
 
 /// A field as a value: JSON where it looks like it, text otherwise.
@@ -272,10 +229,15 @@ impl Record {
                 }
                 None | Some(b'\n') if !quoted => {
                     self.ranges.push(start..text.len());
-                    self.text = String::from_utf8(text)
-                        .map_err(|_| Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8"))?;
-                    // Fields are cut at commas, which are whole characters.
-                    return Ok(Some((at.min(bytes.len()), lines + 1)));
+                    let used = at.min(bytes.len());
+                    // Of the record as it stands: with the commas and quotes taken out, two halves may make a character.
+                    self.text = str::from_utf8(&bytes[..used])
+                        .ok()
+                        .and_then(|_| String::from_utf8(text).ok())
+                        .ok_or_else(|| {
+                            Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8")
+                        })?;
+                    return Ok(Some((used, lines + 1)));
                 }
                 Some(byte) => {
                     lines += u64::from(byte == b'\n');

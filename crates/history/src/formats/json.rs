@@ -85,24 +85,6 @@ impl<'a> Json<'a> {
         self.nested(0)
     }
 
-    /// An integer, or null.
-    pub fn integer_or_null(&mut self, field: &str) -> Result<Option<i64>, Diagnostic> {
-        let start = self.at;
-        match self.value() {
-            Ok(Value::Null) => Ok(None),
-            Ok(Value::Int(n)) => Ok(Some(n)),
-            Ok(other) => {
-                let problem = problem::field_type(field, other.kind_name(), "an integer or null");
-                Err(self.at_column(problem, start))
-            }
-            Err(problem) if problem.code == problem::NOT_A_VALUE => Err(self.at_column(
-                problem::field_type(field, "a number with a fraction, or an object", "an integer or null"),
-                start,
-            )),
-            Err(problem) => Err(problem),
-        }
-    }
-
     /// A string.
     pub fn string(&mut self) -> Result<Cow<'a, str>, Diagnostic> {
         self.expect(b'"')?;

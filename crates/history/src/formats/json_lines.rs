@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use super::json::Json;
-use super::schema::{Fields, Schema};
+use super::schema::{Field, Fields, Schema};
 use super::source::Source;
 use super::{Format, Reader, detect, problem};
 use crate::diagnostic::Diagnostic;
@@ -22,10 +22,9 @@ use crate::history::History;
 use crate::operation::{KeyId, Operation};
 use crate::signature::Signature;
 use crate::symbols::Symbols;
-use crate::value::Value;
 
 use op_names::OpNames;
-use template::{Slot, Template};
+use template::Template;
 
 /// With less than this in the buffer, more is read before a template is tried.
 const MARGIN: usize = 1024;
@@ -83,7 +82,7 @@ impl JsonLines {
             if let Some(row) = row {
                 rows.push(row);
                 let whole = &self.source.bytes()[..length];
-                if let Some((_, name)) = spans.iter().find(|(slot, _)| *slot == Slot::Op) {
+                if let Some((_, name)) = spans.iter().find(|(field, _)| *field == Field::Op) {
                     let decl = self.schema.signature.decl(row.op());
                     self.names.learn(&whole[name.start + 1..name.end - 1], row.op(), decl);
                 }
@@ -169,28 +168,16 @@ impl Reader for JsonLines {
 }
 
 /// The fields of one line, and where their values are.
-fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Slot, Range<usize>)>) -> Result<Fields, Diagnostic> {
+fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Field, Range<usize>)>) -> Result<Fields, Diagnostic> {
     let mut fields = Fields::default();
     let mut is_event = false;
     let mut json = Json::new(line);
     json.object(|json, name| {
         json.peek();
         let start = json.at();
-        let slot = match name {
-            "process" => Slot::Process,
-            "op" => Slot::Op,
-            "arg" => Slot::Arg,
-            "ret" => Slot::Result,
-            "call" => Slot::Call,
-            "return" => Slot::Return,
-            "failed" => Slot::Failed,
-            name if name == schema.key_field => Slot::Key,
-            name => {
-                is_event |= name == "type";
-                Slot::Other
-            }
-        };
-        if slot != Slot::Other && spans.iter().any(|(seen, _)| *seen == slot) {
+        let field = schema.field(name);
+        is_event |= name == "type";
+        if field != Field::Other && spans.iter().any(|(seen, _)| *seen == field) {
             let problem = Diagnostic::new(
                 problem::FIELD_TWICE,
                 format!("`{name}` appears twice in one record"),
@@ -198,11 +185,11 @@ fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Slot, Range<usize>)>) ->
             );
             return Err(json.at_column(problem, start));
         }
-        field(json, slot, schema, &mut fields).map_err(|problem| match problem.column {
+        take(json, field, schema, &mut fields).map_err(|problem| match problem.column {
             0 => json.at_column(problem, start),
             _ => problem,
         })?;
-        spans.push((slot, start..json.at()));
+        spans.push((field, start..json.at()));
         Ok(())
     })?;
     json.end()?;
@@ -213,30 +200,12 @@ fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Slot, Range<usize>)>) ->
 }
 
 /// Takes the value of one field.
-fn field(json: &mut Json<'_>, slot: Slot, schema: &Schema, fields: &mut Fields) -> Result<(), Diagnostic> {
-    let stamp = |stamp: Option<i64>| match stamp {
-        Some(i64::MAX) => Err(problem::stamp_too_large()),
-        stamp => Ok(stamp),
-    };
-    match slot {
-        Slot::Process => fields.process = Some(json.value()?),
-        Slot::Op => match json.value()? {
-            Value::Str(name) => fields.op = Some(schema.operation(&name)?),
-            other => return Err(problem::field_type("op", other.kind_name(), "the name of an operation")),
-        },
-        Slot::Arg => fields.arg = json.value()?,
-        Slot::Result => fields.result = json.value()?,
-        Slot::Call => fields.call = stamp(json.integer_or_null("call")?)?,
-        Slot::Return => fields.ret = stamp(json.integer_or_null("return")?)?,
-        Slot::Key => fields.key = json.value()?,
-        Slot::Failed => match json.value()? {
-            Value::Bool(failed) => fields.failed = failed,
-            Value::Null => {}
-            other => return Err(problem::field_type("failed", other.kind_name(), "true or false")),
-        },
-        Slot::Other | Slot::Nothing => json.skip()?,
+fn take(json: &mut Json<'_>, field: Field, schema: &Schema, fields: &mut Fields) -> Result<(), Diagnostic> {
+    if field == Field::Other {
+        return json.skip();
     }
-    Ok(())
+    let value = json.value().map_err(|problem| field.blame(problem))?;
+    schema.set(fields, field, value)
 }
 
 /// Writes a history as JSON lines.

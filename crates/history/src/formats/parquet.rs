@@ -15,12 +15,12 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::record::Field;
+use parquet::record::Field as Cell;
 use parquet::record::reader::RowIter;
 use parquet::schema::parser::parse_message_type;
 
-use super::csv::{self, Column};
-use super::schema::{Fields, Schema};
+use super::csv;
+use super::schema::{Field, Fields, Schema};
 use super::source::Source;
 use super::{Format, Reader, problem};
 use crate::diagnostic::Diagnostic;
@@ -37,7 +37,7 @@ const GROUP: usize = 1 << 16;
 pub(super) struct ParquetRows {
     rows: RowIter<'static>,
     schema: Schema,
-    columns: Vec<Column>,
+    columns: Vec<Field>,
     name: String,
     count: u64,
     total: u64,
@@ -61,9 +61,8 @@ impl ParquetRows {
         let reader = opened.map_err(place)?;
         let about = reader.metadata().file_metadata();
         let fields = about.schema().get_fields();
-        let columns: Vec<Column> = fields.iter().map(|field| Column::find(field.name(), &schema)).collect();
+        let columns = csv::columns(fields.iter().map(|field| field.name()), &schema).map_err(place)?;
         let records = about.num_rows().max(0) as u64;
-        csv::check_columns(&columns).map_err(place)?;
         let total = source.bytes_total().unwrap_or_else(|| source.bytes_read());
         let rows = RowIter::from_file_into(reader);
         Ok(ParquetRows { rows, schema, columns, name, count: 0, total, records })
@@ -73,9 +72,9 @@ impl ParquetRows {
         let rows = &mut self.rows;
         let Some(row) = guarded(|| rows.next().transpose())? else { return Ok(None) };
         let mut fields = Fields::default();
-        for (column, (_, field)) in self.columns.iter().zip(row.get_column_iter()) {
-            if *column != Column::Other {
-                set(&mut fields, *column, field, &self.schema)?;
+        for (column, (_, cell)) in self.columns.iter().zip(row.get_column_iter()) {
+            if *column != Field::Other {
+                set(&mut fields, *column, cell, &self.schema)?;
             }
         }
         self.schema.row(&fields, symbols).map(Some)
@@ -92,34 +91,27 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Diagn
     }
 }
 
-fn set(fields: &mut Fields, column: Column, field: &Field, schema: &Schema) -> Result<(), Diagnostic> {
-    let value = match field {
-        Field::Null => Value::Null,
-        Field::Bool(b) => Value::Bool(*b),
-        Field::Byte(n) => Value::Int((*n).into()),
-        Field::Short(n) => Value::Int((*n).into()),
-        Field::Int(n) => Value::Int((*n).into()),
-        Field::Long(n) => Value::Int(*n),
-        Field::UByte(n) => Value::Int((*n).into()),
-        Field::UShort(n) => Value::Int((*n).into()),
-        Field::UInt(n) => Value::Int((*n).into()),
-        Field::ULong(n) => Value::Int(i64::try_from(*n).map_err(|_| problem::too_large(&n.to_string()))?),
-        Field::Str(text) => return csv::set(fields, column, text, schema),
-        Field::Bytes(bytes) => {
+fn set(fields: &mut Fields, column: Field, cell: &Cell, schema: &Schema) -> Result<(), Diagnostic> {
+    let value = match cell {
+        Cell::Null => Value::Null,
+        Cell::Bool(b) => Value::Bool(*b),
+        Cell::Byte(n) => Value::Int((*n).into()),
+        Cell::Short(n) => Value::Int((*n).into()),
+        Cell::Int(n) => Value::Int((*n).into()),
+        Cell::Long(n) => Value::Int(*n),
+        Cell::UByte(n) => Value::Int((*n).into()),
+        Cell::UShort(n) => Value::Int((*n).into()),
+        Cell::UInt(n) => Value::Int((*n).into()),
+        Cell::ULong(n) => Value::Int(i64::try_from(*n).map_err(|_| problem::too_large(&n.to_string()))?),
+        Cell::Str(text) => return csv::set(fields, column, text, schema),
+        Cell::Bytes(bytes) => {
             let text = std::str::from_utf8(bytes.data())
                 .map_err(|_| Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8"))?;
             return csv::set(fields, column, text, schema);
         }
         _ => return Err(problem::not_a_value("what a column holds")),
     };
-    match (column, &value) {
-        (Column::Process, _) => fields.process = Some(value),
-        (Column::Arg, _) => fields.arg = value,
-        (Column::Result, _) => fields.result = value,
-        (Column::Key, _) => fields.key = value,
-        _ => csv::set(fields, column, &csv::field(&value), schema)?,
-    }
-    Ok(())
+    schema.set(fields, column, value)
 }
 
 impl Reader for ParquetRows {

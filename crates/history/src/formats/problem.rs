@@ -107,6 +107,11 @@ pub(super) fn field_type(field: &str, found: &str, expected: &str) -> Diagnostic
     )
 }
 
+/// A stamp is no integer.
+pub(super) fn stamp_type(field: &str, found: &str) -> Diagnostic {
+    field_type(field, found, "an integer or null")
+}
+
 /// An integer does not fit.
 pub(super) fn too_large(text: &str) -> Diagnostic {
     let shown: String = text.chars().take(40).collect();

@@ -1,4 +1,4 @@
-//! What a reader knows of the specification, and the one place where fields become an [`Operation`].
+//! What a reader knows of the specification; which fields a record has; and the one place where fields become an [`Operation`].
 
 use super::ReadOptions;
 use super::problem;
@@ -17,6 +17,34 @@ pub(super) struct Schema {
     pub kind: Kind,
     /// The field that names the object.
     pub key_field: String,
+}
+
+/// What a field of a record, or a column of a table, is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Process,
+    Op,
+    Arg,
+    Result,
+    Call,
+    Return,
+    Key,
+    /// The operation is known not to have happened.
+    Failed,
+    /// Nothing that matters here.
+    Other,
+}
+
+impl Field {
+    /// What is wrong with what stands in this field: what is no value at all is no stamp either.
+    pub fn blame(self, problem: Diagnostic) -> Diagnostic {
+        let found = "a number with a fraction, or an object";
+        match self {
+            Field::Call if problem.code == problem::NOT_A_VALUE => problem::stamp_type("call", found),
+            Field::Return if problem.code == problem::NOT_A_VALUE => problem::stamp_type("return", found),
+            _ => problem,
+        }
+    }
 }
 
 /// One operation as it stands in a file.
@@ -52,6 +80,46 @@ impl Schema {
                 format!("one of {}; or another --spec", self.signature.names()),
             )
         })
+    }
+
+    /// The field called `name`.
+    pub fn field(&self, name: &str) -> Field {
+        match name {
+            "process" => Field::Process,
+            "op" => Field::Op,
+            "arg" => Field::Arg,
+            "ret" => Field::Result,
+            "call" => Field::Call,
+            "return" => Field::Return,
+            "failed" => Field::Failed,
+            name if name == self.key_field => Field::Key,
+            _ => Field::Other,
+        }
+    }
+
+    /// Puts a value where it belongs.
+    pub fn set(&self, fields: &mut Fields, field: Field, value: Value) -> Result<(), Diagnostic> {
+        match field {
+            Field::Process => fields.process = Some(value),
+            Field::Op => match value {
+                Value::Str(name) => fields.op = Some(self.operation(&name)?),
+                other => {
+                    return Err(problem::field_type("op", other.kind_name(), "the name of an operation"));
+                }
+            },
+            Field::Arg => fields.arg = value,
+            Field::Result => fields.result = value,
+            Field::Call => fields.call = stamp("call", &value)?,
+            Field::Return => fields.ret = stamp("return", &value)?,
+            Field::Key => fields.key = value,
+            Field::Failed => match value {
+                Value::Bool(failed) => fields.failed = failed,
+                Value::Null => {}
+                other => return Err(problem::field_type("failed", other.kind_name(), "true or false")),
+            },
+            Field::Other => {}
+        }
+        Ok(())
     }
 
     /// Makes a row of fields, `None` for an operation that did not happen.
@@ -96,6 +164,15 @@ impl Schema {
             _ => ("result", decl.result),
         };
         if shape.admits(value) { Ok(()) } else { Err(mismatch(code, decl.name, what, shape, value)) }
+    }
+}
+
+fn stamp(name: &str, value: &Value) -> Result<Option<i64>, Diagnostic> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Int(i64::MAX) => Err(problem::stamp_too_large()),
+        Value::Int(n) => Ok(Some(*n)),
+        other => Err(problem::stamp_type(name, other.kind_name())),
     }
 }
 

@@ -204,7 +204,9 @@ fn csv_that_is_wrong() {
     let csv =
         |text: &str, code, line, words: &str| check("queue", Some(Format::Csv), text, code, line, words);
     let head = "process,op,arg,ret,call,return\n";
-    csv("process,op,arg\n", problem::MISSING_FIELD, 1, "`call`");
+    let words = "the header has no column `call`; expected process,op,arg,ret,call,return[,key]";
+    csv("process,op,arg\n", problem::MISSING_FIELD, 1, words);
+    csv("1,enqueue,5,,1,2\n", problem::MISSING_FIELD, 1, "the header has no column `process`");
     csv("process,op,call,call\n", problem::FIELD_TWICE, 1, "call");
     csv(&format!("{head}1,enqueue,5,,1\n"), problem::SYNTAX, 2, "5 fields; expected 6");
     csv(&format!("{head}1,enqueue,\"5,,1,2\n"), problem::TRUNCATED, 2, "quote");
@@ -212,7 +214,12 @@ fn csv_that_is_wrong() {
     csv(&format!("{head}1,enqueue,\"a\nb\",,1,2\n1,enqueue,6,,x,2"), problem::FIELD_TYPE, 4, "`call`");
     csv(&format!("{head}1,enqueue,5,,3,2\n"), problem::RETURN_BEFORE_CALL, 2, "before");
     csv(&format!("{head}1,jump,5,,1,2\n"), problem::UNKNOWN_OPERATION, 2, "jump");
-    check("queue", Some(Format::Csv), [head.as_bytes(), b"\xff"].concat(), problem::NOT_UTF8, 2, "UTF-8");
+    csv(&format!("{head}1,enqueue,5,,1.5,2\n"), problem::FIELD_TYPE, 2, "`call` is a number with a fraction");
+    // Two halves of a character with a comma or a quote between them are no character.
+    for bad in [&b"\xff"[..], b"1,enqueue,\xcc,\xac,1,2", b"1,enqueue,\"\xcc\"\xac,,1,2"] {
+        let text = [head.as_bytes(), bad].concat();
+        check("queue", Some(Format::Csv), text, problem::NOT_UTF8, 2, "UTF-8");
+    }
 }
 
 #[test]

@@ -10,30 +10,12 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::super::json::Json;
+use super::super::schema::Field;
 use super::digits::{POWERS, leading_digits};
 use super::op_names::{BOOL, Class, INT, Known, LIST, NULL, OpNames, PAIR, TEXT, TRUE};
 use crate::operation::{KeyId, Operation, ProcessId};
 use crate::symbols::{Symbols, ValueId};
 use crate::value::Value;
-
-/// What stands between two literals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
-    Process,
-    /// The name itself; the quotes belong to the literals around it.
-    Op,
-    Arg,
-    Result,
-    Call,
-    Return,
-    Key,
-    /// `failed`, which is part of the literal: a line that says `true` is no row.
-    Failed,
-    /// A field that means nothing here.
-    Other,
-    /// Nothing: the literal goes on, or the line is over.
-    Nothing,
-}
 
 /// The shape of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,47 +26,62 @@ pub(super) struct Template {
 }
 
 /// The order of fields in the contract, read without asking at each what it is.
-const USUAL: [Slot; 7] =
-    [Slot::Process, Slot::Op, Slot::Arg, Slot::Result, Slot::Call, Slot::Return, Slot::Nothing];
+const USUAL: [Option<Field>; 7] = [
+    Some(Field::Process),
+    Some(Field::Op),
+    Some(Field::Arg),
+    Some(Field::Result),
+    Some(Field::Call),
+    Some(Field::Return),
+    None,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     word: u128,
     mask: u128,
     length: u32,
-    slot: Slot,
+    /// What stands after the literal; nothing where it goes on, or the line is over.
+    field: Option<Field>,
 }
 
 impl Template {
     /// The template of a line, given where its values are, in order.
-    pub fn of(line: &[u8], values: &[(Slot, Range<usize>)]) -> Option<Template> {
+    pub fn of(line: &[u8], values: &[(Field, Range<usize>)]) -> Option<Template> {
         let mut template = Template { parts: Vec::new(), usual: None };
         let mut at = 0;
-        for (slot, range) in values {
-            let (start, end) = match (slot, line.get(range.start)?) {
-                (Slot::Op, _) => (range.start + 1, range.end - 1),
-                (Slot::Failed, _) | (Slot::Other, b'{' | b'[' | b'-') => continue,
+        for (field, range) in values {
+            let (start, end) = match (field, line.get(range.start)?) {
+                // The quotes around the name belong to the literals.
+                (Field::Op, _) => (range.start + 1, range.end - 1),
+                // So does all of `failed`: a line that says `true` is no row.
+                (Field::Failed, _) | (Field::Other, b'{' | b'[' | b'-') => continue,
                 _ => (range.start, range.end),
             };
-            template.literal(line.get(at..start)?, *slot);
+            template.literal(line.get(at..start)?, Some(*field));
             at = end;
         }
-        template.literal(line.get(at..)?, Slot::Nothing);
-        if template.parts.iter().map(|part| part.slot).eq(USUAL) {
+        template.literal(line.get(at..)?, None);
+        if template.parts.iter().map(|part| part.field).eq(USUAL) {
             template.usual = template.parts.as_slice().try_into().ok();
         }
         // A line this long is not what the buffer's margin was made for.
         (line.len() <= super::MARGIN / 2).then_some(template)
     }
 
-    fn literal(&mut self, bytes: &[u8], slot: Slot) {
+    fn literal(&mut self, bytes: &[u8], field: Option<Field>) {
         let mut chunks = bytes.chunks(16).peekable();
         while let Some(chunk) = chunks.next() {
-            let slot = if chunks.peek().is_some() { Slot::Nothing } else { slot };
+            let field = if chunks.peek().is_some() { None } else { field };
             let mut word = [0; 16];
             word[..chunk.len()].copy_from_slice(chunk);
             let mask = u128::MAX >> (128 - 8 * chunk.len());
-            self.parts.push(Part { word: u128::from_le_bytes(word), mask, length: chunk.len() as u32, slot });
+            self.parts.push(Part {
+                word: u128::from_le_bytes(word),
+                mask,
+                length: chunk.len() as u32,
+                field,
+            });
         }
     }
 
@@ -102,23 +99,24 @@ impl Template {
         let mut at = 0;
         for part in &self.parts {
             at = part.pass(bytes, at)?;
-            match part.slot {
-                Slot::Process => (found.process, at) = read_process(bytes, at, symbols)?,
-                Slot::Op => {
+            let Some(field) = part.field else { continue };
+            match field {
+                Field::Process => (found.process, at) = read_process(bytes, at, symbols)?,
+                Field::Op => {
                     let (known, length) = names.find(chunk(bytes, at)?)?;
                     (found.known, at) = (Some(known), at + length);
                 }
-                Slot::Arg => (found.arg, at) = value(bytes, at, symbols)?,
-                Slot::Result => (found.result, at) = value(bytes, at, symbols)?,
-                Slot::Call => (found.call, at) = stamp(bytes, at)?,
-                Slot::Return => (found.ret, at) = stamp_or_null(bytes, at)?,
-                Slot::Key => {
+                Field::Arg => (found.arg, at) = value(bytes, at, symbols)?,
+                Field::Result => (found.result, at) = value(bytes, at, symbols)?,
+                Field::Call => (found.call, at) = stamp(bytes, at)?,
+                Field::Return => (found.ret, at) = stamp_or_null(bytes, at)?,
+                Field::Key => {
                     let id;
                     ((id, _), at) = value(bytes, at, symbols)?;
                     found.key = if id.is_null() { KeyId::NONE } else { symbols.key(&symbols.value(id)) };
                 }
-                Slot::Other => at = other(bytes, at)?,
-                Slot::Failed | Slot::Nothing => {}
+                Field::Other => at = other(bytes, at)?,
+                Field::Failed => {}
             }
         }
         found.row().map(|row| (row, at))
