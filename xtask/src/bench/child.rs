@@ -19,9 +19,12 @@ pub struct Usage {
     pub cpu_s: f64,
     /// The most memory resident at one time, mapped files included.
     pub peak_bytes: u64,
-    /// Was it ended because it ran too long?
-    pub ended: bool,
+    /// Was it ended, and over which limit?
+    pub ended: Option<&'static str>,
 }
+
+/// A process that holds more than this is ended: other checkers take all there is.
+const MOST_BYTES: u64 = 6 << 30;
 
 /// The program, to be run on one core if `taskset` is there to see to it.
 pub fn pinned(program: impl AsRef<OsStr>) -> Command {
@@ -35,7 +38,7 @@ pub fn pinned(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs it, for at most `limit_s` seconds; what it cost and what it printed.
+/// Runs it, for at most `limit_s` seconds and in at most [`MOST_BYTES`]; what it cost and what it printed.
 pub fn run(mut command: Command, limit_s: u32) -> Result<(Usage, String), String> {
     let started = Instant::now();
     let mut child = command
@@ -46,8 +49,9 @@ pub fn run(mut command: Command, limit_s: u32) -> Result<(Usage, String), String
     let mut usage = Usage::default();
     while !is_finished(&mut child) {
         usage.peak_bytes = usage.peak_bytes.max(peak_bytes(child.id()));
-        if started.elapsed().as_secs() >= u64::from(limit_s) {
-            usage.ended = true;
+        let late = started.elapsed().as_secs() >= u64::from(limit_s);
+        if late || usage.peak_bytes > MOST_BYTES {
+            usage.ended = Some(if late { "too slow" } else { "over 6 GiB" });
             // It may have finished by itself in the meantime, which is as well.
             let _ = child.kill();
         }

@@ -21,6 +21,15 @@ pub struct Case {
     pub engine: Option<&'static str>,
 }
 
+/// What an operation is called in the text for other checkers.
+#[derive(Clone, Copy, Debug)]
+pub struct Method {
+    /// Its name, unless
+    pub yes: &'static str,
+    /// it answered false.
+    pub no: &'static str,
+}
+
 impl Case {
     /// A history with the usual plan.
     pub fn new(kind: Kind, processes: u32, operations: u64, values: Values) -> Case {
@@ -67,7 +76,7 @@ impl Case {
 
     /// Writes the plain text that other checkers are given: a line `# type`, then `method [key] value call return process` a
     /// line, with −1 for null. Priorities are turned round where the least leaves first.
-    pub fn write_text(&self, kind: &str, methods: &[&str]) -> Result<PathBuf, String> {
+    pub fn write_text(&self, kind: &str, methods: &[Method]) -> Result<PathBuf, String> {
         self.file("txt", |plan, out| {
             let mut trouble = writeln!(out, "# {kind}").err();
             let turned = plan.spec.kind == Kind::PriorityQueue;
@@ -79,7 +88,8 @@ impl Case {
             let mut line = |op: Operation| {
                 let value = if op.arg.is_null() { op.result } else { op.arg };
                 let key = if plan.keys > 0 { format!("{} ", op.key.0) } else { String::new() };
-                let method = methods[usize::from(op.op().0)];
+                let Method { yes, no } = methods[usize::from(op.op().0)];
+                let method = if op.result == ValueId::FALSE { no } else { yes };
                 let (value, process) = (number(value), op.process().0);
                 writeln!(out, "{method} {key}{value} {} {} {process}", op.call, op.ret)
             };
