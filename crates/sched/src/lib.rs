@@ -2,14 +2,17 @@
 #![allow(dead_code)]
 
 pub mod atomic;
+pub mod clocks;
 mod event;
 mod execution;
 mod failure;
 mod fiber;
 mod location;
 mod panics;
+mod races;
 pub mod random;
 mod run;
+pub mod semaphore;
 mod spin;
 pub mod strategy;
 pub mod sync;

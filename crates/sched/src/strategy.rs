@@ -3,11 +3,13 @@
 //! A strategy is asked at every scheduling point past its prefix who goes next, and after every run whether there is
 //! another to make. It sees threads, announcements and accesses; it knows nothing of specifications.
 
+use crate::clocks::Clocks;
 use crate::event::ThreadId;
 use crate::execution::Execution;
 use crate::run::Run;
 
 pub mod dfs;
+pub mod dpor;
 pub mod random_walk;
 pub mod replay;
 
@@ -20,6 +22,12 @@ pub trait Strategy {
 
     /// Who goes next, one of [`Execution::enabled`]; `None` to abandon the run: what would follow is known.
     fn next(&mut self, at: &Execution) -> Option<ThreadId>;
+
+    /// The clocks of the run that is over, if the strategy has them anyway.
+    fn clocks(&mut self, run: &Run) -> Option<&Clocks> {
+        let _ = run;
+        None
+    }
 
     /// The run is over. Is there another to make?
     fn advance(&mut self, run: &Run) -> bool;

@@ -1,0 +1,5 @@
+//! Every strategy that claims completeness finds what plain depth-first search finds.
+
+mod named_programs;
+mod programs;
+mod random_programs;

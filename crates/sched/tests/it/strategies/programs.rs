@@ -1,0 +1,246 @@
+//! Small random programs, and what all their schedules together do.
+#![allow(dead_code)]
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use linpoint_sched::atomic::{AtomicU32, Ordering::SeqCst};
+use linpoint_sched::clocks::Clocks;
+use linpoint_sched::random::Random;
+use linpoint_sched::semaphore::Semaphore;
+use linpoint_sched::strategy::Strategy;
+use linpoint_sched::{Ending, Execution, Limits, Run, atomically, thread};
+
+/// One instruction. Locations, semaphores and registers are numbers; a register keeps what was read last.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Load(usize),
+    Store(usize, u32),
+    /// Writes what was read last.
+    Copy(usize),
+    Add(usize, u32),
+    Swap(usize, u32),
+    Cas(usize, u32, u32),
+    /// Adds by compare-and-swap, again and again until it succeeds.
+    Retry(usize, u32),
+    /// Skips the next instructions unless the last value read is this one.
+    Unless(u32, usize),
+    Acquire(usize),
+    TryAcquire(usize),
+    Release(usize),
+    /// Waits in a loop until the location holds this value or more.
+    Spin(usize, u32),
+    /// Waits in a loop until one of two locations is not zero.
+    SpinEither(usize, usize),
+    /// Reads one location and adds to another, as one step.
+    Block(usize, usize),
+    /// Starts a thread with these instructions and does not wait for it.
+    Spawn(Vec<Op>),
+    /// The same, and waits for its end.
+    SpawnJoin(Vec<Op>),
+}
+
+/// Threads over a few locations and semaphores.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub threads: Vec<Vec<Op>>,
+    pub permits: Vec<usize>,
+}
+
+/// What is drawn into a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Atomics and branches.
+    Plain,
+    /// Semaphores too.
+    Waiting,
+    /// Spin loops too.
+    Spinning,
+    /// Everything: atomic blocks, threads that start threads.
+    All,
+}
+
+const LOCATIONS: usize = 3;
+
+/// What the threads share.
+struct World {
+    cells: [AtomicU32; LOCATIONS],
+    semaphores: Vec<Semaphore>,
+    seen: Mutex<Vec<(String, u32)>>,
+}
+
+impl Program {
+    /// A random program of at most `accesses` accesses.
+    pub fn random(random: &mut Random, kind: Kind, accesses: usize) -> Program {
+        let threads = 2 + random.below(3);
+        let permits = (0..2).map(|_| random.below(2)).collect();
+        let mut left = accesses;
+        let threads = (0..threads)
+            .map(|index| {
+                let most = (left / (threads - index)).max(1);
+                let len = 1 + random.below(most.min(5));
+                left = left.saturating_sub(len);
+                (0..len).map(|_| Program::op(random, kind, true)).collect()
+            })
+            .collect();
+        Program { threads, permits }
+    }
+
+    fn op(random: &mut Random, kind: Kind, outer: bool) -> Op {
+        let loc = random.below(LOCATIONS);
+        let value = 1 + random.below(2) as u32;
+        let kinds = match kind {
+            Kind::Plain => 9,
+            Kind::Waiting => 14,
+            Kind::Spinning => 16,
+            Kind::All => 20,
+        };
+        match random.below(kinds) {
+            0 | 1 => Op::Load(loc),
+            2 => Op::Store(loc, value),
+            3 => Op::Copy(loc),
+            4 => Op::Add(loc, value),
+            5 => Op::Swap(loc, value),
+            6 | 7 => Op::Cas(loc, random.below(2) as u32, value),
+            8 => Op::Unless(random.below(2) as u32, 1 + random.below(2)),
+            9 | 10 => Op::Acquire(random.below(2)),
+            11 | 12 => Op::Release(random.below(2)),
+            13 => Op::TryAcquire(random.below(2)),
+            14 if random.below(2) == 0 => Op::Retry(loc, random.below(2) as u32),
+            14 => Op::Spin(loc, 1),
+            15 => Op::SpinEither(loc, (loc + 1) % LOCATIONS),
+            16 | 17 => Op::Block(loc, random.below(LOCATIONS)),
+            18 if outer => {
+                Op::Spawn((0..1 + random.below(2)).map(|_| Program::op(random, kind, false)).collect())
+            }
+            19 if outer => {
+                Op::SpawnJoin((0..1 + random.below(2)).map(|_| Program::op(random, kind, false)).collect())
+            }
+            _ => Op::Load(loc),
+        }
+    }
+
+    fn start(&self) -> Arc<World> {
+        Arc::new(World {
+            cells: [const { AtomicU32::new(0) }; LOCATIONS],
+            semaphores: self.permits.iter().map(|&permits| Semaphore::new(permits)).collect(),
+            seen: Mutex::new(Vec::new()),
+        })
+    }
+}
+
+fn interpret(world: &Arc<World>, name: &str, ops: &[Op]) {
+    let mut last = 0;
+    let mut at = 0;
+    let mut born = 0;
+    while let Some(op) = ops.get(at) {
+        at += 1;
+        match op {
+            Op::Load(loc) => last = world.cells[*loc].load(SeqCst),
+            Op::Store(loc, value) => world.cells[*loc].store(*value, SeqCst),
+            Op::Copy(loc) => world.cells[*loc].store(last, SeqCst),
+            Op::Add(loc, value) => last = world.cells[*loc].fetch_add(*value, SeqCst),
+            Op::Swap(loc, value) => last = world.cells[*loc].swap(*value, SeqCst),
+            Op::Cas(loc, expected, new) => {
+                last = world.cells[*loc]
+                    .compare_exchange(*expected, *new, SeqCst, SeqCst)
+                    .unwrap_or_else(|was| was);
+            }
+            Op::Retry(loc, value) => loop {
+                last = world.cells[*loc].load(SeqCst);
+                if world.cells[*loc].compare_exchange(last, last + value, SeqCst, SeqCst).is_ok() {
+                    break;
+                }
+            },
+            Op::Unless(value, skip) => {
+                if last != *value {
+                    at += skip;
+                }
+            }
+            Op::Acquire(index) => world.semaphores[*index].acquire(),
+            Op::TryAcquire(index) => last = u32::from(world.semaphores[*index].try_acquire()),
+            Op::Release(index) => world.semaphores[*index].release(),
+            Op::Spin(loc, value) => while world.cells[*loc].load(SeqCst) < *value {},
+            Op::SpinEither(a, b) => {
+                while world.cells[*a].load(SeqCst) == 0 && world.cells[*b].load(SeqCst) == 0 {}
+            }
+            Op::Block(from, to) => atomically(|| {
+                last = world.cells[*from].load(SeqCst);
+                world.cells[*to].fetch_add(last + 1, SeqCst);
+            }),
+            Op::Spawn(inner) | Op::SpawnJoin(inner) => {
+                let child = format!("{name}.{born}");
+                born += 1;
+                let (shared, ops) = (Arc::clone(world), inner.clone());
+                let handle = thread::spawn(move || interpret(&shared, &child, &ops));
+                if matches!(op, Op::SpawnJoin(_)) {
+                    handle.join().unwrap();
+                }
+            }
+        }
+        // A semicolon-free log: who saw what, in that thread's order.
+        world.seen.lock().unwrap().push((name.to_string(), last));
+    }
+}
+
+/// What all runs of a strategy showed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub traces: BTreeSet<u64>,
+    /// What each thread saw, the final memory, and how the run ended.
+    pub outcomes: BTreeSet<String>,
+    pub runs: usize,
+    pub abandoned: usize,
+}
+
+/// Runs `program` under `strategy` until it is done; `None` if that takes more than `most` runs.
+pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> Option<Found> {
+    let slot: Mutex<Option<Arc<World>>> = Mutex::new(None);
+    let body = || {
+        let world = program.start();
+        *slot.lock().unwrap() = Some(Arc::clone(&world));
+        thread::run_all(program.threads.iter().enumerate().map(|(index, ops)| {
+            let world = Arc::clone(&world);
+            Box::new(move || interpret(&world, &index.to_string(), ops)) as Box<dyn FnOnce() + Send>
+        }));
+    };
+    let mut found = Found::default();
+    let mut execution = Execution::new(Limits { steps: 500, ..Limits::default() });
+    let mut clocks = Clocks::new();
+    loop {
+        found.runs += 1;
+        if found.runs > most {
+            return None;
+        }
+        let run = execution.run(&body, strategy);
+        let world = slot.lock().unwrap().take().unwrap();
+        match &run.ending {
+            Ending::Abandoned => found.abandoned += 1,
+            Ending::Failed(failure) => panic!("{failure}: {program:?} {:?}", run.schedule()),
+            Ending::Complete | Ending::Stuck(_) => {
+                clocks.update(run, 0);
+                found.traces.insert(clocks.trace_fingerprint());
+                found.outcomes.insert(outcome(run, &world));
+            }
+        }
+        if !strategy.advance(execution.record()) {
+            return Some(found);
+        }
+    }
+}
+
+fn outcome(run: &Run, world: &World) -> String {
+    let mut seen = world.seen.lock().unwrap().clone();
+    // Stable: the order within a thread stays.
+    seen.sort_by(|a, b| a.0.cmp(&b.0));
+    let memory: Vec<u32> = world.cells.iter().map(|cell| cell.load(SeqCst)).collect();
+    let ending = match &run.ending {
+        Ending::Stuck(failure) => failure.name(),
+        _ => "complete",
+    };
+    let mut text = String::new();
+    for (name, value) in seen {
+        text += &format!("{name}={value} ");
+    }
+    format!("{text}{memory:?} {ending}")
+}

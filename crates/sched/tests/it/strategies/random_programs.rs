@@ -1,0 +1,37 @@
+//! Random programs: each strategy against plain depth-first search.
+
+use linpoint_sched::random::Random;
+use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::strategy::dpor::Dpor;
+
+use super::programs::{Found, Kind, Program, explore};
+
+/// Compares on `count` programs small enough for depth-first search.
+fn check(kind: Kind, seed: u64, count: usize) {
+    let mut random = Random::new(seed);
+    let mut compared = 0;
+    while compared < count {
+        let program = Program::random(&mut random, kind, 10);
+        let Some(all) = explore(&program, &mut Dfs::new(), 3_000) else { continue };
+        compared += 1;
+        let mut dpor = Dpor::new();
+        let found = explore(&program, &mut dpor, usize::MAX).unwrap();
+        same(&program, "dpor", &all, &found);
+    }
+}
+
+fn same(program: &Program, name: &str, all: &Found, found: &Found) {
+    assert_eq!(all.outcomes, found.outcomes, "{name}: outcomes of {program:?}");
+    assert_eq!(all.traces, found.traces, "{name}: traces of {program:?}");
+    assert!(found.runs <= all.runs + found.abandoned, "{name}: more runs than schedules: {program:?}");
+}
+
+#[test]
+fn atomics() {
+    check(Kind::Plain, 1, 300);
+}
+
+#[test]
+fn semaphores() {
+    check(Kind::Waiting, 2, 300);
+}
