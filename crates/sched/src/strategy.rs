@@ -10,6 +10,7 @@ use crate::run::Run;
 
 pub mod dfs;
 pub mod dpor;
+pub mod race_reversal;
 pub mod random_walk;
 pub mod replay;
 

@@ -8,6 +8,7 @@ use linpoint_sched::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::dpor::Dpor;
+use linpoint_sched::strategy::race_reversal::RaceReversal;
 use linpoint_sched::{Ending, Execution, Limits, thread};
 
 /// Runs `threads` bodies over one object.
@@ -197,12 +198,14 @@ fn check(program: &dyn Fn(), dfs: Option<usize>, dpor: (usize, usize)) {
         assert_eq!(count(program, &mut Dfs::new()), (dfs, 0), "plain depth-first search");
     }
     assert_eq!(count(program, &mut Dpor::new()), dpor, "source-DPOR: runs, and abandoned ones among them");
+    let traces = dpor.0 - dpor.1;
+    assert_eq!(count(program, &mut RaceReversal::new()), (traces, 0), "race reversal: a run a trace");
 }
 
 #[test]
 fn treiber_stack() {
     check(&|| treiber(2), Some(226), (46, 0));
-    check(&|| treiber(3), None, (68_892, 0));
+    assert_eq!(count(&|| treiber(3), &mut Dpor::new()), (68_892, 0));
 }
 
 #[test]

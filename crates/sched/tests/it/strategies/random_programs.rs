@@ -3,6 +3,7 @@
 use linpoint_sched::random::Random;
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::dpor::Dpor;
+use linpoint_sched::strategy::race_reversal::RaceReversal;
 
 use super::programs::{Found, Kind, Program, explore};
 
@@ -17,6 +18,9 @@ fn check(kind: Kind, seed: u64, count: usize) {
         let mut dpor = Dpor::new();
         let found = explore(&program, &mut dpor, usize::MAX).unwrap();
         same(&program, "dpor", &all, &found);
+        let found = explore(&program, &mut RaceReversal::new(), usize::MAX).unwrap();
+        same(&program, "race reversal", &all, &found);
+        assert_eq!(found.runs, found.traces.len() + found.abandoned, "a trace found twice: {program:?}");
     }
 }
 
