@@ -1,0 +1,126 @@
+//! Who runs the program, and how events reach the monitor.
+//!
+//! A claim may stand anywhere in the user's code, so the monitor is not passed around: whoever runs the program installs itself as the host of
+//! the OS thread. Without a host a claim does nothing, at the cost of reading one thread-local flag.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crate::guard::is_deciding;
+use crate::{Access, Monitor, ThreadId, VarId};
+
+/// Whoever runs the program on this OS thread: an explorer, or a test.
+pub trait Host {
+    /// The thread of the program that is running now.
+    fn thread(&self) -> ThreadId;
+
+    /// The monitor of the run. Borrowed for one event at a time, never while code of the program runs.
+    fn monitor(&self) -> &RefCell<Monitor>;
+
+    /// Runs `step` once, as one step of the running thread: no other thread runs meanwhile. The reads that happen inside are the plain terms of
+    /// a claim; an explorer counts them as accesses of this step.
+    fn atomically(&self, step: &mut dyn FnMut()) {
+        step();
+    }
+}
+
+thread_local! {
+    static ACTIVE: Cell<bool> = const { Cell::new(false) };
+    static HOST: RefCell<Option<Rc<dyn Host>>> = const { RefCell::new(None) };
+}
+
+/// Makes this the host of the OS thread, until the result is dropped; then the host before it is back.
+#[must_use = "the host is removed when this is dropped"]
+pub fn install(host: Rc<dyn Host>) -> Installed {
+    let before = HOST.replace(Some(host));
+    ACTIVE.set(true);
+    Installed { before }
+}
+
+/// While this lives, a host is installed.
+pub struct Installed {
+    before: Option<Rc<dyn Host>>,
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        ACTIVE.set(self.before.is_some());
+        // If the OS thread is ending, there is nothing to restore.
+        let _ = HOST.try_with(|host| host.replace(self.before.take()));
+    }
+}
+
+/// Is a host installed? Then claims are checked.
+#[inline]
+pub fn is_active() -> bool {
+    ACTIVE.get()
+}
+
+/// The host, unless there is none or a claim is being decided at this moment.
+pub(crate) fn current() -> Option<Rc<dyn Host>> {
+    if !is_active() || is_deciding() {
+        return None;
+    }
+    HOST.try_with(|host| host.borrow().clone()).ok().flatten()
+}
+
+/// Tells the monitor of an access by the running thread.
+#[inline]
+pub fn report(variable: VarId, access: Access) {
+    if is_active() {
+        tell(|monitor, thread| monitor.access(thread, variable, access));
+    }
+}
+
+/// Tells the monitor something about the running thread.
+pub(crate) fn tell(event: impl FnOnce(&mut Monitor, ThreadId)) {
+    if let Some(host) = current() {
+        event(&mut host.monitor().borrow_mut(), host.thread());
+    }
+}
+
+/// The running thread; thread 0 without a host.
+pub fn me() -> ThreadId {
+    current().map_or(ThreadId::default(), |host| host.thread())
+}
+
+/// A host that runs nothing by itself: one OS thread plays all threads of a program in turn. For tests, and for programs that report their
+/// events themselves.
+///
+/// ```
+/// use std::rc::Rc;
+/// use linpoint_claim::{Host, PlainHost, ThreadId, Var, install, procedure, tressa};
+///
+/// let host = Rc::new(PlainHost::default());
+/// let _installed = install(host.clone());
+/// let success = Var::new(true);
+/// {
+///     let _procedure = procedure();
+///     tressa!(Exit(success) ==> 2 + 2 == 5);
+/// }
+/// let monitor = host.monitor().borrow();
+/// assert_eq!(monitor.failures().len(), 1);
+/// println!("{}", monitor.failures()[0]);
+/// ```
+#[derive(Default)]
+pub struct PlainHost {
+    thread: Cell<ThreadId>,
+    monitor: RefCell<Monitor>,
+}
+
+impl PlainHost {
+    /// From now on, another thread runs.
+    pub fn switch_to(&self, thread: ThreadId) {
+        self.thread.set(thread);
+    }
+}
+
+impl Host for PlainHost {
+    fn thread(&self) -> ThreadId {
+        self.thread.get()
+    }
+
+    fn monitor(&self) -> &RefCell<Monitor> {
+        &self.monitor
+    }
+}

@@ -1,0 +1,41 @@
+//! Procedures: what `Exit` terms wait for.
+
+use std::panic::Location;
+
+use crate::{ProcedureId, host};
+
+/// Opens a procedure; it returns when the result is dropped. Let it be the first variable of a function, so that it is dropped last:
+///
+/// ```
+/// fn attempt() {
+///     let _procedure = linpoint_claim::procedure();
+///     // …
+/// }
+/// ```
+///
+/// A function that is left by a panic has not returned.
+#[must_use = "the procedure returns when this is dropped"]
+#[track_caller]
+pub fn procedure() -> Procedure {
+    let id = host::is_active().then(|| ProcedureId((&raw const *Location::caller()).addr() as u64));
+    if let Some(id) = id {
+        host::tell(|monitor, thread| monitor.enter(thread, id));
+    }
+    Procedure { id }
+}
+
+/// An open procedure.
+pub struct Procedure {
+    /// Nothing if no host was there when it was opened.
+    id: Option<ProcedureId>,
+}
+
+impl Drop for Procedure {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        let unwinding = std::thread::panicking();
+        host::tell(
+            |monitor, thread| if unwinding { monitor.unwind(thread, id) } else { monitor.exit(thread, id) },
+        );
+    }
+}

@@ -1,0 +1,5 @@
+use linpoint_claim::tressa;
+
+fn main() {
+    tressa!();
+}

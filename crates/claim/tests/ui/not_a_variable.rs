@@ -1,0 +1,6 @@
+use linpoint_claim::tressa;
+
+fn main() {
+    let x = 5;
+    tressa!(Exit(x) == 1);
+}
