@@ -1,0 +1,41 @@
+//! Real concurrent objects in Rust, each correct and broken, that the explorer and the monitor are run on.
+//!
+//! Every object is written against `linpoint::sync`, `linpoint::cell` and `linpoint::thread` as it would be written
+//! against std. What is wrong with a broken one is a single *mutation*: a constant in the type, named in the file's
+//! documentation together with the failure to expect. `Stack<CORRECT>` and `Stack<POP_BY_STORE>` are the same code but
+//! for one branch, which the compiler removes from the other.
+//!
+//! | file | object | mutations |
+//! |---|---|---|
+//! | [`snapshot`] | two cells with versions, read together | `SEPARATE_VERSION` |
+//! | [`elimination_stack`] | stack whose pushes and pops may cancel out | `COLLIDE_BY_STORE` |
+//! | [`bartok_stm`] | transactional memory with updates in place | `OWNED_IS_MINE`, `ABORT_KEEPS_VERSION`, `UNDO_FORWARD` |
+//! | [`treiber_stack`] | stack of linked nodes | `POP_BY_STORE` |
+//! | [`reusing_stack`] | the same with nodes used again | `UNTAGGED` |
+//! | [`michael_scott_queue`] | queue of linked nodes | `LINK_BY_STORE` |
+//! | [`swap_queue`] | queue that swaps the tail, then links | `EMPTY_IF_UNLINKED` |
+//! | [`vyukov_ring`] | bounded queue in an array | `PUBLISH_FIRST`, `CLAIM_BY_STORE` |
+//! | [`seqlock`] | pair of words read without a lock | `NO_SECOND_READ` |
+//! | [`ticket_lock`] | counter behind a fair lock | `SPLIT_TICKET` |
+//! | [`chase_lev_deque`] | work-stealing deque | `TAKE_WITHOUT_CAS` |
+//!
+//! Nodes live as long as the object they belong to ([`arena`]): reclaiming them earlier is a subject of its own, and
+//! a broken variant must not be able to reach freed memory. [`spec`] has the sequential objects that say what is
+//! right.
+
+pub mod arena;
+pub mod bartok_stm;
+pub mod chase_lev_deque;
+pub mod elimination_stack;
+pub mod michael_scott_queue;
+pub mod reusing_stack;
+pub mod seqlock;
+pub mod snapshot;
+pub mod spec;
+pub mod swap_queue;
+pub mod ticket_lock;
+pub mod treiber_stack;
+pub mod vyukov_ring;
+
+/// The mutation of an object that has none.
+pub const CORRECT: u8 = 0;

@@ -1,0 +1,174 @@
+//! The sequential objects that say what is right.
+
+use std::collections::{BTreeSet, VecDeque};
+
+/// A stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Stack(Vec<u32>);
+
+impl Stack {
+    /// Puts `value` on top.
+    pub fn push(&mut self, value: u32) {
+        self.0.push(value);
+    }
+
+    /// Takes the topmost value off.
+    pub fn pop(&mut self) -> Option<u32> {
+        self.0.pop()
+    }
+}
+
+/// A queue without a bound.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Queue(VecDeque<u32>);
+
+impl Queue {
+    /// Puts `value` at the end.
+    pub fn enqueue(&mut self, value: u32) {
+        self.0.push_back(value);
+    }
+
+    /// Takes the value at the front.
+    pub fn dequeue(&mut self) -> Option<u32> {
+        self.0.pop_front()
+    }
+}
+
+/// A queue of at most `N` values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BoundedQueue<const N: usize>(VecDeque<u32>);
+
+impl<const N: usize> BoundedQueue<N> {
+    /// Puts `value` at the end; `false` if there is no room.
+    pub fn enqueue(&mut self, value: u32) -> bool {
+        let room = self.0.len() < N;
+        if room {
+            self.0.push_back(value);
+        }
+        room
+    }
+
+    /// Takes the value at the front.
+    pub fn dequeue(&mut self) -> Option<u32> {
+        self.0.pop_front()
+    }
+}
+
+/// A deque with an owner at the bottom and thieves at the top.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Deque(VecDeque<u32>);
+
+impl Deque {
+    /// Puts `value` at the bottom.
+    pub fn push(&mut self, value: u32) {
+        self.0.push_back(value);
+    }
+
+    /// Takes the value at the bottom.
+    pub fn take(&mut self) -> Option<u32> {
+        self.0.pop_back()
+    }
+
+    /// Takes the value at the top.
+    pub fn steal(&mut self) -> Option<u32> {
+        self.0.pop_front()
+    }
+}
+
+/// A set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Set(BTreeSet<u32>);
+
+impl Set {
+    /// Puts `key` in; `false` if it was there.
+    pub fn add(&mut self, key: u32) -> bool {
+        self.0.insert(key)
+    }
+
+    /// Takes `key` out; `false` if it was not there.
+    pub fn remove(&mut self, key: u32) -> bool {
+        self.0.remove(&key)
+    }
+
+    /// Is `key` in?
+    pub fn contains(&mut self, key: u32) -> bool {
+        self.0.contains(&key)
+    }
+}
+
+/// Two numbers written as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Pair(u32, u32);
+
+impl Pair {
+    /// Writes both.
+    pub fn write(&mut self, first: u32, second: u32) {
+        *self = Pair(first, second);
+    }
+
+    /// Reads both.
+    pub fn read(&mut self) -> (u32, u32) {
+        (self.0, self.1)
+    }
+}
+
+/// Two numbers written one at a time and read together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cells(u32, u32);
+
+impl Cells {
+    /// Both numbers.
+    pub fn snapshot(&mut self) -> (u32, u32) {
+        (self.0, self.1)
+    }
+
+    /// Writes the first.
+    pub fn write_first(&mut self, value: u32) {
+        self.0 = value;
+    }
+
+    /// Writes the second.
+    pub fn write_second(&mut self, value: u32) {
+        self.1 = value;
+    }
+}
+
+/// The transactions of [`crate::bartok_stm::Stm`], one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Memory(u32, u32);
+
+impl Memory {
+    /// `second = first + 1`.
+    pub fn first_to_second(&mut self) -> u32 {
+        self.1 = self.0 + 1;
+        self.1
+    }
+
+    /// `first = second + 1`.
+    pub fn second_to_first(&mut self) -> u32 {
+        self.0 = self.1 + 1;
+        self.0
+    }
+
+    /// Both numbers.
+    pub fn both(&mut self) -> (u32, u32) {
+        (self.0, self.1)
+    }
+
+    /// 11 to the first, 12 to the second.
+    pub fn overwrite(&mut self) {
+        *self = Memory(11, 12);
+    }
+}
+
+/// A counter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counter(u32);
+
+impl Counter {
+    /// Adds one, and returns what was there before.
+    pub fn increment(&mut self) -> u32 {
+        self.0 += 1;
+        self.0 - 1
+    }
+}

@@ -1,0 +1,109 @@
+//! The bounded queue of Vyukov (2010) for many producers and many consumers: an array of slots, each with a sequence
+//! number that says whose turn it is.
+//!
+//! A slot whose number is `p` waits for the producer of position `p`; with `p + 1` it waits for the consumer of that
+//! position; the consumer makes it `p + N`, for the producer of the next round.
+//!
+//! Linearization points: where a position is claimed. But "empty" and "full" are weaker than a queue's: a producer that has
+//! claimed its slot and not yet filled it makes the queue look empty although later slots are full, and a slow consumer
+//! makes it look full although there is room. So the object refines the queue that *may* say empty or full at any time
+//! while another operation runs (see [`crate::spec::BoundedQueue`]), and is not linearizable to the strict one.
+//!
+//! Mutation [`PUBLISH_FIRST`]: `enqueue` announces its value before it writes it. Expected: a data race; a consumer
+//! returns what was in the slot before.
+//!
+//! Mutation [`CLAIM_BY_STORE`]: a position is claimed by a store instead of a compare-and-swap. Expected: two producers
+//! fill the same slot: not linearizable, an element is lost.
+
+use linpoint::sync::atomic::AtomicU32;
+use linpoint::sync::atomic::AtomicUsize;
+use linpoint::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::CORRECT;
+
+/// The value is written after it was announced.
+pub const PUBLISH_FIRST: u8 = 1;
+
+/// Positions are claimed without a compare-and-swap.
+pub const CLAIM_BY_STORE: u8 = 2;
+
+/// A queue of at most `N` numbers; `N` is a power of two, and at least 2.
+pub struct VyukovRing<const N: usize, const MUTATION: u8 = CORRECT> {
+    slots: [Slot; N],
+    enqueue_position: AtomicUsize,
+    dequeue_position: AtomicUsize,
+}
+
+struct Slot {
+    sequence: AtomicUsize,
+    value: AtomicU32,
+}
+
+impl<const N: usize, const MUTATION: u8> VyukovRing<N, MUTATION> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        const { assert!(N.is_power_of_two() && N >= 2, "one slot cannot tell full from empty") };
+        VyukovRing {
+            slots: std::array::from_fn(|index| Slot {
+                sequence: AtomicUsize::new(index),
+                value: AtomicU32::new(0),
+            }),
+            enqueue_position: AtomicUsize::new(0),
+            dequeue_position: AtomicUsize::new(0),
+        }
+    }
+
+    /// Puts `value` at the end; `false` if there seems to be no room.
+    pub fn enqueue(&self, value: u32) -> bool {
+        let Some((slot, position)) = self.claim(&self.enqueue_position, 0) else { return false };
+        if MUTATION == PUBLISH_FIRST {
+            slot.sequence.store(position.wrapping_add(1), Release);
+            slot.value.store(value, Relaxed);
+        } else {
+            slot.value.store(value, Relaxed);
+            slot.sequence.store(position.wrapping_add(1), Release);
+        }
+        true
+    }
+
+    /// Takes the value at the front, if there seems to be one.
+    pub fn dequeue(&self) -> Option<u32> {
+        let (slot, position) = self.claim(&self.dequeue_position, 1)?;
+        let value = slot.value.load(Relaxed);
+        slot.sequence.store(position.wrapping_add(N), Release);
+        Some(value)
+    }
+
+    /// Claims the position that `counter` stands at, once its slot's number is `ahead` of it; `None` if the slot is
+    /// still in the round before.
+    fn claim(&self, counter: &AtomicUsize, ahead: usize) -> Option<(&Slot, usize)> {
+        let mut position = counter.load(Relaxed);
+        loop {
+            let slot = &self.slots[position % N];
+            let sequence = slot.sequence.load(Acquire);
+            let difference = sequence.wrapping_sub(position.wrapping_add(ahead)) as isize;
+            if difference < 0 {
+                return None;
+            }
+            if difference > 0 {
+                position = counter.load(Relaxed);
+                continue;
+            }
+            let next = position.wrapping_add(1);
+            if MUTATION == CLAIM_BY_STORE {
+                counter.store(next, Relaxed);
+                return Some((slot, position));
+            }
+            match counter.compare_exchange_weak(position, next, Relaxed, Relaxed) {
+                Ok(_) => return Some((slot, position)),
+                Err(now) => position = now,
+            }
+        }
+    }
+}
+
+impl<const N: usize, const MUTATION: u8> Default for VyukovRing<N, MUTATION> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,5 @@
+//! The subjects on their own: with real threads, and under a plain search judged by brute force.
+
+mod oracle;
+mod searched;
+mod threads;

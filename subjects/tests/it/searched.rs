@@ -1,0 +1,379 @@
+//! Every subject under the plain search: the correct ones show nothing, each broken one what its file says.
+
+use linpoint_subjects::CORRECT;
+use linpoint_subjects::bartok_stm::{ABORT_KEEPS_VERSION, OWNED_IS_MINE, Stm, UNDO_FORWARD};
+use linpoint_subjects::chase_lev_deque::{ChaseLevDeque, TAKE_WITHOUT_CAS};
+use linpoint_subjects::elimination_stack::{COLLIDE_BY_STORE, EliminationStack};
+use linpoint_subjects::michael_scott_queue::{LINK_BY_STORE, MichaelScottQueue};
+use linpoint_subjects::reusing_stack::{ReusingStack, UNTAGGED};
+use linpoint_subjects::seqlock::{NO_SECOND_READ, SeqLock};
+use linpoint_subjects::snapshot::{SEPARATE_VERSION, Snapshot};
+use linpoint_subjects::spec::{BoundedQueue, Cells, Counter, Deque, Memory, Pair, Queue, Stack};
+use linpoint_subjects::swap_queue::{EMPTY_IF_UNLINKED, SwapQueue};
+use linpoint_subjects::ticket_lock::{SPLIT_TICKET, TicketCounter};
+use linpoint_subjects::treiber_stack::{POP_BY_STORE, TreiberStack};
+use linpoint_subjects::vyukov_ring::{CLAIM_BY_STORE, PUBLISH_FIRST, VyukovRing};
+
+use crate::oracle::{Found, Scenario, Subject, search};
+
+/// Executions that a search may take before it counts as having found nothing.
+const LIMIT: u64 = 300_000;
+
+/// Nothing is wrong within `bound` preemptions.
+#[track_caller]
+fn passes<O, S>(scenario: &Scenario<O, S>, bound: Option<u32>)
+where
+    O: Default + Send + Sync + 'static,
+    S: Default + Clone + 'static,
+{
+    let found = search(scenario, bound, LIMIT);
+    println!("{found:?}");
+    assert!(
+        matches!(found, Found::Nothing { complete, runs } if runs < LIMIT && complete == bound.is_none()),
+        "{found:?}"
+    );
+}
+
+/// Something is wrong within `bound` preemptions.
+#[track_caller]
+fn fails<O, S>(scenario: &Scenario<O, S>, bound: u32)
+where
+    O: Default + Send + Sync + 'static,
+    S: Default + Clone + 'static,
+{
+    match search(scenario, Some(bound), LIMIT) {
+        Found::Unexplained { runs, schedule } => println!("execution {runs} is not explained: {schedule:?}"),
+        Found::Failed { runs, failure } => println!("execution {runs} failed: {failure}"),
+        found @ Found::Nothing { .. } => panic!("{found:?}"),
+    }
+}
+
+fn nothing<O, S>(_: &Subject<O, S>) {}
+
+/// A result that may be missing at any time, and fits otherwise.
+fn fits<T: PartialEq>(got: &Option<T>, expected: impl FnOnce() -> T) -> bool {
+    got.as_ref().is_none_or(|got| *got == expected())
+}
+
+macro_rules! stack_operations {
+    ($name:ident, $object:ty $(, $param:ident)?) => {
+        struct $name<const M: u8>;
+        impl<const M: u8> $name<M> {
+            fn push<const V: u32>(s: &Subject<$object, Stack>) {
+                s.op(
+                    |o| o.push(V),
+                    |spec, ()| {
+                        spec.push(V);
+                        true
+                    },
+                );
+            }
+            fn pop(s: &Subject<$object, Stack>) {
+                s.op(|o| o.pop(), |spec, got| spec.pop() == *got);
+            }
+        }
+    };
+}
+
+stack_operations!(Treiber, TreiberStack<M>);
+stack_operations!(Reusing, ReusingStack<M>);
+stack_operations!(Elimination, EliminationStack<M, 1>);
+
+fn treiber<const M: u8>() -> Scenario<TreiberStack<M>, Stack> {
+    let first = |s: &Subject<_, _>| {
+        Treiber::<M>::push::<1>(s);
+        Treiber::<M>::pop(s);
+    };
+    let second = |s: &Subject<_, _>| {
+        Treiber::<M>::push::<2>(s);
+        Treiber::<M>::pop(s);
+    };
+    Scenario { first: nothing, threads: vec![first, second], last: Treiber::<M>::pop }
+}
+
+#[test]
+fn treiber_stack() {
+    passes(&treiber::<CORRECT>(), None);
+    fails(&treiber::<POP_BY_STORE>(), 2);
+}
+
+/// B below A; one thread pops, the other pops both and pushes.
+fn reusing<const M: u8>() -> Scenario<ReusingStack<M>, Stack> {
+    Scenario {
+        first: |s| {
+            Reusing::<M>::push::<1>(s);
+            Reusing::<M>::push::<2>(s);
+        },
+        threads: vec![Reusing::<M>::pop, |s| {
+            Reusing::<M>::pop(s);
+            Reusing::<M>::pop(s);
+            Reusing::<M>::push::<3>(s);
+        }],
+        last: |s| {
+            Reusing::<M>::pop(s);
+            Reusing::<M>::pop(s);
+        },
+    }
+}
+
+#[test]
+fn reusing_stack() {
+    passes(&reusing::<CORRECT>(), Some(3));
+    fails(&reusing::<UNTAGGED>(), 1);
+}
+
+/// Two pushes and a pop that disturb one another, over an element.
+fn elimination<const M: u8>() -> Scenario<EliminationStack<M, 1>, Stack> {
+    Scenario {
+        first: Elimination::<M>::push::<1>,
+        threads: vec![Elimination::<M>::push::<2>, Elimination::<M>::push::<3>, Elimination::<M>::pop],
+        last: |s| (0..4).for_each(|_| Elimination::<M>::pop(s)),
+    }
+}
+
+#[test]
+fn elimination_stack() {
+    passes(&elimination::<CORRECT>(), Some(3));
+    fails(&elimination::<COLLIDE_BY_STORE>(), 4);
+}
+
+macro_rules! queue_operations {
+    ($name:ident, $object:ty) => {
+        struct $name<const M: u8>;
+        impl<const M: u8> $name<M> {
+            fn enqueue<const V: u32>(s: &Subject<$object, Queue>) {
+                s.op(
+                    |o| o.enqueue(V),
+                    |spec, ()| {
+                        spec.enqueue(V);
+                        true
+                    },
+                );
+            }
+            fn dequeue(s: &Subject<$object, Queue>) {
+                s.op(|o| o.dequeue(), |spec, got| spec.dequeue() == *got);
+            }
+            fn scenario() -> Scenario<$object, Queue> {
+                let first = |s: &Subject<_, _>| {
+                    Self::enqueue::<1>(s);
+                    Self::dequeue(s);
+                };
+                let second = |s: &Subject<_, _>| {
+                    Self::enqueue::<2>(s);
+                    Self::dequeue(s);
+                };
+                Scenario { first: nothing, threads: vec![first, second], last: Self::dequeue }
+            }
+        }
+    };
+}
+
+queue_operations!(MichaelScott, MichaelScottQueue<M>);
+queue_operations!(Swap, SwapQueue<M>);
+
+#[test]
+fn michael_scott_queue() {
+    passes(&MichaelScott::<CORRECT>::scenario(), Some(4));
+    fails(&MichaelScott::<LINK_BY_STORE>::scenario(), 2);
+}
+
+#[test]
+fn swap_queue() {
+    passes(&Swap::<CORRECT>::scenario(), None);
+    fails(&Swap::<EMPTY_IF_UNLINKED>::scenario(), 1);
+}
+
+/// A queue of two: three enqueues and two dequeues. `spurious` allows "empty" and "full" at any time.
+fn ring<const M: u8, const SPURIOUS: bool>() -> Scenario<VyukovRing<2, M>, BoundedQueue<2>> {
+    fn enqueue<const M: u8, const SPURIOUS: bool, const V: u32>(
+        s: &Subject<VyukovRing<2, M>, BoundedQueue<2>>,
+    ) {
+        s.op(|o| o.enqueue(V), |spec, got| SPURIOUS && !got || spec.enqueue(V) == *got);
+    }
+    fn dequeue<const M: u8, const SPURIOUS: bool>(s: &Subject<VyukovRing<2, M>, BoundedQueue<2>>) {
+        s.op(|o| o.dequeue(), |spec, got| SPURIOUS && got.is_none() || spec.dequeue() == *got);
+    }
+    let first = |s: &Subject<_, _>| {
+        enqueue::<M, SPURIOUS, 1>(s);
+        dequeue::<M, SPURIOUS>(s);
+    };
+    let second = |s: &Subject<_, _>| {
+        enqueue::<M, SPURIOUS, 2>(s);
+        dequeue::<M, SPURIOUS>(s);
+    };
+    Scenario {
+        first: nothing,
+        threads: vec![first, second],
+        last: |s| (0..2).for_each(|_| dequeue::<M, false>(s)),
+    }
+}
+
+#[test]
+fn vyukov_ring() {
+    passes(&ring::<CORRECT, true>(), Some(4));
+    fails(&ring::<CORRECT, false>(), 1);
+    fails(&ring::<PUBLISH_FIRST, true>(), 2);
+    fails(&ring::<CLAIM_BY_STORE, true>(), 2);
+}
+
+fn pair<const M: u8>() -> Scenario<SeqLock<M>, Pair> {
+    fn write<const M: u8, const V: u32>(s: &Subject<SeqLock<M>, Pair>) {
+        s.op(
+            |o| o.write(V, V),
+            |spec, ()| {
+                spec.write(V, V);
+                true
+            },
+        );
+    }
+    fn read<const M: u8>(s: &Subject<SeqLock<M>, Pair>) {
+        s.op(|o| o.read(), |spec, got| spec.read() == *got);
+    }
+    Scenario { first: nothing, threads: vec![write::<M, 1>, write::<M, 2>, read::<M>], last: read::<M> }
+}
+
+#[test]
+fn seqlock() {
+    passes(&pair::<CORRECT>(), Some(3));
+    fails(&pair::<NO_SECOND_READ>(), 1);
+}
+
+fn counter<const M: u8>() -> Scenario<TicketCounter<M>, Counter> {
+    fn increment<const M: u8>(s: &Subject<TicketCounter<M>, Counter>) {
+        s.op(|o| o.increment(), |spec, got| spec.increment() == *got);
+    }
+    Scenario { first: nothing, threads: vec![increment::<M>; 3], last: nothing }
+}
+
+#[test]
+fn ticket_lock() {
+    passes(&counter::<CORRECT>(), Some(3));
+    fails(&counter::<SPLIT_TICKET>(), 2);
+}
+
+/// One element is there; the owner takes, pushes and takes, a thief steals twice.
+fn deque<const M: u8>() -> Scenario<ChaseLevDeque<M>, Deque> {
+    fn push<const M: u8, const V: u32>(s: &Subject<ChaseLevDeque<M>, Deque>) {
+        s.op(
+            |o| o.push(V),
+            |spec, ()| {
+                spec.push(V);
+                true
+            },
+        );
+    }
+    fn take<const M: u8>(s: &Subject<ChaseLevDeque<M>, Deque>) {
+        s.op(|o| o.take(), |spec, got| spec.take() == *got);
+    }
+    fn steal<const M: u8>(s: &Subject<ChaseLevDeque<M>, Deque>) {
+        s.op(|o| o.steal(), |spec, got| spec.steal() == *got);
+    }
+    let owner = |s: &Subject<_, _>| {
+        take::<M>(s);
+        push::<M, 2>(s);
+        take::<M>(s);
+    };
+    Scenario {
+        first: push::<M, 1>,
+        threads: vec![owner, |s| (0..2).for_each(|_| steal::<M>(s))],
+        last: take::<M>,
+    }
+}
+
+#[test]
+fn chase_lev_deque() {
+    passes(&deque::<CORRECT>(), Some(3));
+    fails(&deque::<TAKE_WITHOUT_CAS>(), 2);
+}
+
+/// The seed's scenario: two snapshots and two writes, each in a thread.
+fn cells<const M: u8>() -> Scenario<Snapshot<M>, Cells> {
+    fn snapshot<const M: u8>(s: &Subject<Snapshot<M>, Cells>) {
+        s.op(|o| o.snapshot(), |spec, got| fits(got, || spec.snapshot()));
+    }
+    Scenario {
+        first: nothing,
+        threads: vec![
+            snapshot::<M>,
+            snapshot::<M>,
+            |s| {
+                s.op(
+                    |o| o.write_first(1),
+                    |spec, ()| {
+                        spec.write_first(1);
+                        true
+                    },
+                )
+            },
+            |s| {
+                s.op(
+                    |o| o.write_second(2),
+                    |spec, ()| {
+                        spec.write_second(2);
+                        true
+                    },
+                )
+            },
+        ],
+        last: nothing,
+    }
+}
+
+#[test]
+fn snapshot() {
+    passes(&cells::<CORRECT>(), None);
+    fails(&cells::<SEPARATE_VERSION>(), 3);
+}
+
+fn first_to_second<const M: u8>(s: &Subject<Stm<M>, Memory>) {
+    s.op(|o| o.first_to_second(), |spec, got| fits(got, || spec.first_to_second()));
+}
+
+fn second_to_first<const M: u8>(s: &Subject<Stm<M>, Memory>) {
+    s.op(|o| o.second_to_first(), |spec, got| fits(got, || spec.second_to_first()));
+}
+
+fn both<const M: u8>(s: &Subject<Stm<M>, Memory>) {
+    s.op(|o| o.both(), |spec, got| fits(got, || spec.both()));
+}
+
+fn overwrite<const M: u8>(s: &Subject<Stm<M>, Memory>) {
+    s.op(
+        |o| o.overwrite(),
+        |spec, got| {
+            if *got {
+                spec.overwrite()
+            }
+            true
+        },
+    );
+}
+
+/// Two transactions of two instructions each that read what the other writes.
+fn crossing<const M: u8>() -> Scenario<Stm<M>, Memory> {
+    Scenario { first: nothing, threads: vec![first_to_second::<M>, second_to_first::<M>], last: both::<M> }
+}
+
+/// A transaction that overwrites, one that may make it fail, and one that reads.
+fn undoing<const M: u8>() -> Scenario<Stm<M>, Memory> {
+    Scenario { first: nothing, threads: vec![overwrite::<M>, first_to_second::<M>], last: both::<M> }
+}
+
+/// As [`undoing`], and a reader among them.
+fn observing<const M: u8>() -> Scenario<Stm<M>, Memory> {
+    Scenario {
+        first: nothing,
+        threads: vec![overwrite::<M>, first_to_second::<M>, both::<M>],
+        last: both::<M>,
+    }
+}
+
+#[test]
+fn bartok_stm() {
+    passes(&crossing::<CORRECT>(), None);
+    passes(&undoing::<CORRECT>(), Some(4));
+    passes(&observing::<CORRECT>(), Some(2));
+    fails(&crossing::<OWNED_IS_MINE>(), 2);
+    fails(&undoing::<UNDO_FORWARD>(), 1);
+    fails(&observing::<ABORT_KEEPS_VERSION>(), 3);
+}
