@@ -57,7 +57,7 @@ enum Could {
 /// What waits, or might have.
 struct Waiter {
     thread: ThreadId,
-    /// Its step before, if it took one.
+    /// Its step before, or the one that created it; none if the program began with it.
     previous: Option<usize>,
     /// From here on it stood at its announcement.
     stands: usize,
@@ -69,7 +69,7 @@ impl Races {
     pub(crate) fn of_step(&mut self, run: &Run, clocks: &Clocks, f: usize) {
         self.with.clear();
         let thread = run.steps[f].thread;
-        let previous = clocks.previous(f);
+        let previous = clocks.previous(f).or_else(|| creation(run, clocks, thread));
         self.candidates.clear();
         let candidates = &mut self.candidates;
         clocks.dependences(f, |g| {
@@ -98,7 +98,7 @@ impl Races {
             let writes = &mut self.writes;
             clocks.writes_before(f, |g| writes.push(g as u32));
             let action = run.accesses_of(f)[0].action;
-            let stands = stands_from(run, clocks, thread, previous);
+            let stands = previous.map_or(0, |step| step + 1);
             self.walk(run, clocks, &Waiter { thread, previous, stands, action });
         }
     }
@@ -109,8 +109,9 @@ impl Races {
         self.writes.clear();
         let writes = &mut self.writes;
         clocks.writes_to(blocked.loc.0, |g| writes.push(g as u32));
-        let previous = clocks.steps_of(blocked.thread).last().map(|&step| step as usize);
-        let stands = stands_from(run, clocks, blocked.thread, previous);
+        let last = clocks.steps_of(blocked.thread).last().map(|&step| step as usize);
+        let previous = last.or_else(|| creation(run, clocks, blocked.thread));
+        let stands = previous.map_or(0, |step| step + 1);
         let action = blocked.action;
         self.walk(run, clocks, &Waiter { thread: blocked.thread, previous, stands, action });
     }
@@ -141,19 +142,17 @@ impl Races {
     }
 }
 
-/// From which position on `thread` stood at the announcement that follows its step `previous`.
-fn stands_from(run: &Run, clocks: &Clocks, thread: ThreadId, previous: Option<usize>) -> usize {
-    if let Some(previous) = previous {
-        return previous + 1;
-    }
+/// The step after which `thread` was created, by its creator or a creator of that one: it is before all that the
+/// thread does. None if that was before every step.
+fn creation(run: &Run, clocks: &Clocks, thread: ThreadId) -> Option<usize> {
     let mut record = run.threads[thread.index()];
     while let Some(parent) = record.parent {
         if let Some(at) = (record.born_at as usize).checked_sub(1) {
-            return clocks.steps_of(parent).get(at).map_or(0, |&step| step as usize + 1);
+            return clocks.steps_of(parent).get(at).map(|&step| step as usize);
         }
         record = run.threads[parent.index()];
     }
-    0
+    None
 }
 
 /// Could the waiter have gone before `g`, without what happens after `g`? `writes` are all the writes that count.

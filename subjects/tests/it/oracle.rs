@@ -1,26 +1,33 @@
-//! The slow and obvious judge: depth-first search over schedules, and for each of them every order of its operations.
+//! The slow and obvious judge: a search over schedules, and for each of them every order of its operations.
 //!
 //! It shares nothing with the harness that users call but the scheduler underneath, so the two can be compared.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use linpoint_sched::clocks::Clocks;
 use linpoint_sched::strategy::Strategy;
-use linpoint_sched::strategy::dfs::Dfs;
-use linpoint_sched::{Ending, Execution, Limits, MarkKind, Run, ThreadId, mark_call, mark_return};
+use linpoint_sched::{Ending, Execution, Limits, MarkKind, Run, ThreadId, mark_call, mark_return, thread};
 
 /// An object, and what was done to it.
 pub struct Subject<O, S> {
     pub object: O,
-    operations: Mutex<Vec<Option<Explanation<S>>>>,
+    operations: Mutex<Vec<Option<Operation<S>>>>,
 }
 
-/// Takes a sequential object a step further, unless the result that was seen is wrong there.
-type Explanation<S> = Box<dyn Fn(&mut S) -> bool + Send>;
+/// An operation that returned.
+struct Operation<S> {
+    /// Its result, in words.
+    result: String,
+    /// Takes a sequential object a step further, unless the result is wrong there.
+    explains: Box<dyn Fn(&mut S) -> bool + Send>,
+}
 
 impl<O, S> Subject<O, S> {
     /// Runs an operation. `explains` does the same to the sequential object and says whether the result fits.
-    pub fn op<R: Send + 'static>(
+    pub fn op<R: Debug + Send + 'static>(
         &self,
         operation: impl FnOnce(&O) -> R,
         explains: impl Fn(&mut S, &R) -> bool + Send + 'static,
@@ -31,9 +38,11 @@ impl<O, S> Subject<O, S> {
             operations.len() - 1
         };
         mark_call(number as u32);
-        let result = operation(&self.object);
+        let got = operation(&self.object);
         mark_return(number as u32);
-        self.operations.lock().unwrap()[number] = Some(Box::new(move |spec| explains(spec, &result)));
+        let result = format!("{got:?}");
+        let explains = Box::new(move |spec: &mut S| explains(spec, &got));
+        self.operations.lock().unwrap()[number] = Some(Operation { result, explains });
     }
 }
 
@@ -48,18 +57,22 @@ pub struct Scenario<O, S> {
 }
 
 /// What a search found.
-#[derive(Debug)]
-pub enum Found {
-    /// Nothing wrong in so many executions; were they all?
-    Nothing { runs: u64, complete: bool },
-    /// No order explains the execution with this number.
-    Unexplained { runs: u64, schedule: Vec<ThreadId> },
-    /// The execution with this number failed by itself.
-    Failed { runs: u64, failure: String },
+#[derive(Default)]
+pub struct Found {
+    /// Executions, those that the strategy gave up included.
+    pub runs: u64,
+    /// Did the strategy come to its end?
+    pub exhausted: bool,
+    /// The number of the first bad execution, and what is bad about it.
+    pub bad: Option<(u64, String)>,
+    /// The results of all operations, thread by thread, and how the execution ended.
+    pub outcomes: BTreeSet<Vec<String>>,
+    /// The traces, by their fingerprints.
+    pub traces: BTreeSet<u64>,
 }
 
-/// Searches schedules with at most `bound` preemptions, at most `limit` of them.
-pub fn search<O, S>(scenario: &Scenario<O, S>, bound: Option<u32>, limit: u64) -> Found
+/// Searches the schedules of `scenario`, at most `limit` of them.
+pub fn search<O, S>(scenario: &Scenario<O, S>, strategy: &mut dyn Strategy, limit: u64) -> Found
 where
     O: Default + Send + Sync + 'static,
     S: Default + Clone + 'static,
@@ -69,39 +82,55 @@ where
         let subject = Arc::new(Subject { object: O::default(), operations: Mutex::default() });
         *current.borrow_mut() = Some(Arc::clone(&subject));
         (scenario.first)(&subject);
-        let threads: Vec<_> = scenario
-            .threads
-            .iter()
-            .map(|&thread| {
-                let subject = Arc::clone(&subject);
-                linpoint::thread::spawn(move || thread(&subject))
-            })
-            .collect();
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        thread::run_all(scenario.threads.iter().map(|&body| {
+            let subject = Arc::clone(&subject);
+            Box::new(move || body(&subject)) as Box<dyn FnOnce() + Send>
+        }));
         (scenario.last)(&subject);
     };
     let mut execution = Execution::new(Limits::default());
-    let mut dfs = bound.map_or_else(Dfs::new, Dfs::bounded);
-    for runs in 1..=limit {
-        let run = execution.run(&program, &mut dfs);
+    let mut clocks = Clocks::new();
+    let mut found = Found::default();
+    while found.runs < limit && !found.exhausted {
+        found.runs += 1;
+        let run = execution.run(&program, strategy);
         let subject: Arc<Subject<O, S>> = current.borrow_mut().take().unwrap();
-        match &run.ending {
-            Ending::Complete => {}
-            Ending::Failed(failure) => return Found::Failed { runs, failure: failure.to_string() },
-            other => return Found::Failed { runs, failure: format!("{other:?}") },
-        }
         let operations = subject.operations.lock().unwrap();
-        if !explained(S::default(), &operations, &spans(run, operations.len()), 0) {
-            return Found::Unexplained { runs, schedule: run.schedule() };
+        let bad = match &run.ending {
+            Ending::Abandoned => None,
+            Ending::Failed(failure) | Ending::Stuck(failure) => Some(failure.to_string()),
+            Ending::Complete => (!explained(S::default(), &operations, &spans(run, operations.len()), 0))
+                .then(|| format!("no order explains {:?}", numbers(&run.schedule()))),
+        };
+        if found.bad.is_none() {
+            found.bad = bad.map(|what| (found.runs, what));
+        }
+        if !matches!(run.ending, Ending::Abandoned) {
+            clocks.update(run, 0);
+            found.traces.insert(clocks.trace_fingerprint());
+            found.outcomes.insert(outcome(run, &operations));
         }
         drop(operations);
-        if !dfs.advance(execution.record()) {
-            return Found::Nothing { runs, complete: !dfs.was_cut() };
-        }
+        found.exhausted = !strategy.advance(execution.record());
     }
-    Found::Nothing { runs: limit, complete: false }
+    found
+}
+
+fn numbers(schedule: &[ThreadId]) -> Vec<u8> {
+    schedule.iter().map(|thread| thread.0).collect()
+}
+
+/// The results, in the order of threads and within a thread of calls.
+fn outcome<S>(run: &Run, operations: &[Option<Operation<S>>]) -> Vec<String> {
+    let mut calls: Vec<_> = run.marks.iter().filter(|mark| mark.kind == MarkKind::Call).collect();
+    calls.sort_by_key(|call| (call.thread, call.own_steps));
+    let result =
+        |number: u32| operations[number as usize].as_ref().map_or("pending", |operation| &operation.result);
+    let ending = match &run.ending {
+        Ending::Failed(failure) | Ending::Stuck(failure) => failure.name(),
+        Ending::Complete | Ending::Abandoned => "complete",
+    };
+    calls.iter().map(|call| result(call.operation)).chain([ending]).map(str::to_owned).collect()
 }
 
 /// The first and the last step of every operation, as numbers of steps.
@@ -125,7 +154,7 @@ fn spans(run: &Run, operations: usize) -> Vec<(usize, usize)> {
 /// Can the operations not in `done` be put in an order that their spans and the specification allow?
 fn explained<S: Clone>(
     spec: S,
-    operations: &[Option<Explanation<S>>],
+    operations: &[Option<Operation<S>>],
     spans: &[(usize, usize)],
     done: u64,
 ) -> bool {
@@ -136,7 +165,7 @@ fn explained<S: Clone>(
     let earliest_end = (0..operations.len()).filter(left).map(|index| spans[index].1).min().unwrap();
     (0..operations.len()).filter(left).filter(|&index| spans[index].0 <= earliest_end).any(|index| {
         let mut after = spec.clone();
-        operations[index].as_ref().is_none_or(|explains| explains(&mut after))
+        operations[index].as_ref().is_none_or(|operation| (operation.explains)(&mut after))
             && explained(after, operations, spans, done | 1 << index)
     })
 }

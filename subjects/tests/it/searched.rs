@@ -1,5 +1,9 @@
-//! Every subject under the plain search: the correct ones show nothing, each broken one what its file says.
+//! Every subject under the plain search: the correct ones show nothing, each broken one what its file says. Where plain
+//! search gets to its end, the reductions must see the same.
 
+use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::strategy::dpor::Dpor;
+use linpoint_sched::strategy::race_reversal::RaceReversal;
 use linpoint_subjects::CORRECT;
 use linpoint_subjects::bartok_stm::{ABORT_KEEPS_VERSION, OWNED_IS_MINE, Stm, UNDO_FORWARD};
 use linpoint_subjects::chase_lev_deque::{ChaseLevDeque, TAKE_WITHOUT_CAS};
@@ -14,24 +18,36 @@ use linpoint_subjects::ticket_lock::{SPLIT_TICKET, TicketCounter};
 use linpoint_subjects::treiber_stack::{POP_BY_STORE, TreiberStack};
 use linpoint_subjects::vyukov_ring::{CLAIM_BY_STORE, PUBLISH_FIRST, VyukovRing};
 
-use crate::oracle::{Found, Scenario, Subject, search};
+use crate::oracle::{Scenario, Subject, search};
 
 /// Executions that a search may take before it counts as having found nothing.
 const LIMIT: u64 = 300_000;
 
-/// Nothing is wrong within `bound` preemptions.
+/// Nothing is wrong within `bound` preemptions; and in every one of the program's `traces`, as the reductions see them.
 #[track_caller]
-fn passes<O, S>(scenario: &Scenario<O, S>, bound: Option<u32>)
+fn passes<O, S>(scenario: &Scenario<O, S>, bound: Option<u32>, traces: usize)
 where
     O: Default + Send + Sync + 'static,
     S: Default + Clone + 'static,
 {
-    let found = search(scenario, bound, LIMIT);
-    println!("{found:?}");
-    assert!(
-        matches!(found, Found::Nothing { complete, runs } if runs < LIMIT && complete == bound.is_none()),
-        "{found:?}"
-    );
+    let mut dfs = bound.map_or_else(Dfs::new, Dfs::bounded);
+    let plain = search(scenario, &mut dfs, LIMIT);
+    assert_eq!(plain.bad, None);
+    assert!(plain.exhausted, "{} executions were not enough", plain.runs);
+    assert_eq!(dfs.was_cut(), bound.is_some());
+    let dpor = search(scenario, &mut Dpor::new(), LIMIT);
+    let reversal = search(scenario, &mut RaceReversal::new(), LIMIT);
+    println!("executions: {} plain, {} with DPOR, {} with reversals", plain.runs, dpor.runs, reversal.runs);
+    for reduced in [&dpor, &reversal] {
+        assert!(reduced.exhausted);
+        assert_eq!(reduced.bad, None);
+        assert_eq!(reduced.traces.len(), traces);
+        assert!(reduced.traces.is_superset(&plain.traces));
+        assert!(reduced.outcomes.is_superset(&plain.outcomes));
+        assert!(bound.is_some() || reduced.outcomes == plain.outcomes && reduced.traces == plain.traces);
+    }
+    assert_eq!(dpor.traces, reversal.traces);
+    assert_eq!(dpor.outcomes, reversal.outcomes);
 }
 
 /// Something is wrong within `bound` preemptions.
@@ -41,11 +57,9 @@ where
     O: Default + Send + Sync + 'static,
     S: Default + Clone + 'static,
 {
-    match search(scenario, Some(bound), LIMIT) {
-        Found::Unexplained { runs, schedule } => println!("execution {runs} is not explained: {schedule:?}"),
-        Found::Failed { runs, failure } => println!("execution {runs} failed: {failure}"),
-        found @ Found::Nothing { .. } => panic!("{found:?}"),
-    }
+    let found = search(scenario, &mut Dfs::bounded(bound), LIMIT);
+    println!("bad: {:?}", found.bad);
+    assert!(found.bad.is_some(), "nothing in {} executions", found.runs);
 }
 
 fn nothing<O, S>(_: &Subject<O, S>) {}
@@ -93,7 +107,7 @@ fn treiber<const M: u8>() -> Scenario<TreiberStack<M>, Stack> {
 
 #[test]
 fn treiber_stack() {
-    passes(&treiber::<CORRECT>(), None);
+    passes(&treiber::<CORRECT>(), None, 46);
     fails(&treiber::<POP_BY_STORE>(), 2);
 }
 
@@ -118,7 +132,7 @@ fn reusing<const M: u8>() -> Scenario<ReusingStack<M>, Stack> {
 
 #[test]
 fn reusing_stack() {
-    passes(&reusing::<CORRECT>(), Some(3));
+    passes(&reusing::<CORRECT>(), Some(3), 64);
     fails(&reusing::<UNTAGGED>(), 1);
 }
 
@@ -133,7 +147,7 @@ fn elimination<const M: u8>() -> Scenario<EliminationStack<M, 1>, Stack> {
 
 #[test]
 fn elimination_stack() {
-    passes(&elimination::<CORRECT>(), Some(3));
+    passes(&elimination::<CORRECT>(), Some(3), 92);
     fails(&elimination::<COLLIDE_BY_STORE>(), 4);
 }
 
@@ -173,13 +187,13 @@ queue_operations!(Swap, SwapQueue<M>);
 
 #[test]
 fn michael_scott_queue() {
-    passes(&MichaelScott::<CORRECT>::scenario(), Some(4));
+    passes(&MichaelScott::<CORRECT>::scenario(), Some(4), 222);
     fails(&MichaelScott::<LINK_BY_STORE>::scenario(), 2);
 }
 
 #[test]
 fn swap_queue() {
-    passes(&Swap::<CORRECT>::scenario(), None);
+    passes(&Swap::<CORRECT>::scenario(), None, 26);
     fails(&Swap::<EMPTY_IF_UNLINKED>::scenario(), 1);
 }
 
@@ -210,7 +224,7 @@ fn ring<const M: u8, const SPURIOUS: bool>() -> Scenario<VyukovRing<2, M>, Bound
 
 #[test]
 fn vyukov_ring() {
-    passes(&ring::<CORRECT, true>(), Some(4));
+    passes(&ring::<CORRECT, true>(), Some(4), 42);
     fails(&ring::<CORRECT, false>(), 1);
     fails(&ring::<PUBLISH_FIRST, true>(), 2);
     fails(&ring::<CLAIM_BY_STORE, true>(), 2);
@@ -234,7 +248,7 @@ fn pair<const M: u8>() -> Scenario<SeqLock<M>, Pair> {
 
 #[test]
 fn seqlock() {
-    passes(&pair::<CORRECT>(), Some(3));
+    passes(&pair::<CORRECT>(), Some(3), 9200);
     fails(&pair::<NO_SECOND_READ>(), 1);
 }
 
@@ -247,7 +261,7 @@ fn counter<const M: u8>() -> Scenario<TicketCounter<M>, Counter> {
 
 #[test]
 fn ticket_lock() {
-    passes(&counter::<CORRECT>(), Some(3));
+    passes(&counter::<CORRECT>(), Some(3), 336);
     fails(&counter::<SPLIT_TICKET>(), 2);
 }
 
@@ -282,7 +296,7 @@ fn deque<const M: u8>() -> Scenario<ChaseLevDeque<M>, Deque> {
 
 #[test]
 fn chase_lev_deque() {
-    passes(&deque::<CORRECT>(), Some(3));
+    passes(&deque::<CORRECT>(), Some(3), 192);
     fails(&deque::<TAKE_WITHOUT_CAS>(), 2);
 }
 
@@ -321,7 +335,7 @@ fn cells<const M: u8>() -> Scenario<Snapshot<M>, Cells> {
 
 #[test]
 fn snapshot() {
-    passes(&cells::<CORRECT>(), None);
+    passes(&cells::<CORRECT>(), None, 75);
     fails(&cells::<SEPARATE_VERSION>(), 3);
 }
 
@@ -370,9 +384,9 @@ fn observing<const M: u8>() -> Scenario<Stm<M>, Memory> {
 
 #[test]
 fn bartok_stm() {
-    passes(&crossing::<CORRECT>(), None);
-    passes(&undoing::<CORRECT>(), Some(4));
-    passes(&observing::<CORRECT>(), Some(2));
+    passes(&crossing::<CORRECT>(), None, 39);
+    passes(&undoing::<CORRECT>(), Some(4), 64);
+    passes(&observing::<CORRECT>(), Some(2), 6500);
     fails(&crossing::<OWNED_IS_MINE>(), 2);
     fails(&undoing::<UNDO_FORWARD>(), 1);
     fails(&observing::<ABORT_KEEPS_VERSION>(), 3);
