@@ -1,13 +1,14 @@
 //! What claims cost: `cargo run --release -p linpoint-claim --example cost`.
 //!
-//! Times are of one thread, the best of several rounds; compare lines of one run with each other, not runs.
+//! Times are of one thread, the best of several rounds; compare lines of one run with each other, not runs. With an argument, only lines that
+//! contain it.
 
 use std::hint::black_box;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use linpoint_claim::{
-    Access, Kind, Monitor, PlainHost, Site, ThreadId, ThreadSet, VarId, install, procedure, tressa,
+    Kind, Monitor, PlainHost, Site, ThreadId, ThreadSet, VarId, install, procedure, tressa,
 };
 
 static SITE: Site = Site { file: "cost", line: 1, column: 1, source: "claim", terms: &["term"] };
@@ -20,18 +21,18 @@ fn main() {
         let mut value = 0;
         show(&format!("access to a variable nobody watches, {claims} live claims on others"), || {
             value += 1;
-            monitor.access(ThreadId(1), black_box(unwatched), Access::Write(value));
+            monitor.access(ThreadId(1), black_box(unwatched), Kind::Wr, value);
         });
         claim_first(&mut monitor, unwatched);
         show(&format!("access to a variable that one term watches, {claims} live claims on others"), || {
             value += 1;
-            monitor.access(ThreadId(1), black_box(unwatched), Access::Write(value));
+            monitor.access(ThreadId(1), black_box(unwatched), Kind::Wr, value);
         });
     }
     let mut monitor = Monitor::new();
     show("claim with one term, decided by the next access, and reset", || {
         claim_first(&mut monitor, VarId::of_address(8));
-        monitor.access(ThreadId(2), VarId::of_address(8), Access::Write(7));
+        monitor.access(ThreadId(2), VarId::of_address(8), Kind::Wr, 7);
         monitor.reset();
     });
     show("reset without claims", || monitor.reset());
@@ -57,6 +58,9 @@ fn claim_first(monitor: &mut Monitor, variable: VarId) {
 
 fn show(what: &str, mut run: impl FnMut()) {
     const TIMES: u32 = 200_000;
+    if std::env::args().nth(1).is_some_and(|wanted| !what.contains(&wanted)) {
+        return;
+    }
     let mut round = || {
         let start = Instant::now();
         (0..TIMES).for_each(|_| run());

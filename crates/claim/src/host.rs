@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::guard::is_deciding;
-use crate::{Access, Monitor, ThreadId, VarId};
+use crate::{Kind, Monitor, ThreadId, VarId};
 
 /// Whoever runs the program on this OS thread: an explorer, or a test.
 pub trait Host {
@@ -64,11 +64,11 @@ pub(crate) fn current() -> Option<Rc<dyn Host>> {
     HOST.try_with(|host| host.borrow().clone()).ok().flatten()
 }
 
-/// Tells the monitor of an access by the running thread.
+/// Tells the monitor of an access by the running thread, after which the variable has the value `bits`.
 #[inline]
-pub fn report(variable: VarId, access: Access) {
+pub fn report(variable: VarId, access: Kind, bits: u128) {
     if is_active() {
-        tell(|monitor, thread| monitor.access(thread, variable, access));
+        tell(|monitor, thread| monitor.access(thread, variable, access, bits));
     }
 }
 

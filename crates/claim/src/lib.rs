@@ -35,7 +35,6 @@
 //!
 //! This crate knows nothing of who produces the events: no scheduler, no shim. It does no input or output.
 
-mod access;
 mod activation;
 mod condition;
 #[doc(hidden)]
@@ -43,6 +42,7 @@ pub mod expansion;
 mod explanation;
 mod guard;
 mod host;
+mod kind;
 mod monitor;
 mod outcome;
 mod procedure;
@@ -54,12 +54,12 @@ mod var;
 mod variable;
 mod watch;
 
-pub use access::{Access, Kind};
 pub use activation::ProcedureId;
 pub use condition::{Condition, ConditionDraft};
 pub use explanation::Explanation;
 pub use guard::is_deciding;
 pub use host::{Host, Installed, PlainHost, install, is_active, me, report};
+pub use kind::Kind;
 pub use monitor::{ClaimId, Monitor, Predicate};
 pub use outcome::{Counts, Failure, TermValue, Undecided};
 pub use procedure::{Procedure, procedure};

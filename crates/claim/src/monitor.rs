@@ -15,9 +15,7 @@ use crate::explanation::Explanation;
 use crate::guard::guarded;
 use crate::term::{Seen, Shape, Status, Term};
 use crate::watch::{NONE, Role, Watches};
-use crate::{
-    Access, Bottom, Counts, Failure, Kind, ProcedureId, Site, ThreadId, ThreadSet, Undecided, VarId,
-};
+use crate::{Bottom, Counts, Failure, Kind, ProcedureId, Site, ThreadId, ThreadSet, Undecided, VarId};
 
 /// The deferred part of a claim: given the bits of its terms, is it true? Given an explanation too, it tells that the values.
 pub type Predicate = Box<dyn Fn(&[u128], Option<&mut Explanation<'_>>) -> bool>;
@@ -33,6 +31,8 @@ pub struct Monitor {
     /// Terms to settle at the end of the statement, with the generation of their claim.
     unsettled: Vec<ExitTerm>,
     blocks: u32,
+    /// The number of the present statement.
+    statement: u64,
     /// Claims being read at this moment: their reads are not accesses of the program.
     reading: u32,
     events: u64,
@@ -82,17 +82,21 @@ impl Monitor {
         !self.watches.is_empty()
     }
 
-    /// A thread accessed a variable.
+    /// A thread accessed a variable, which has the value `bits` after that.
     #[inline]
-    pub fn access(&mut self, thread: ThreadId, variable: VarId, access: Access) {
+    pub fn access(&mut self, thread: ThreadId, variable: VarId, access: Kind, bits: u128) {
         self.events += 1;
         if self.is_watching() && self.reading == 0 {
-            self.access_watched(thread, variable, access);
+            self.access_watched(thread, variable, access, bits);
         }
     }
 
-    fn access_watched(&mut self, thread: ThreadId, variable: VarId, access: Access) {
-        let now = self.now();
+    fn access_watched(&mut self, thread: ThreadId, variable: VarId, access: Kind, bits: u128) {
+        let seen = Seen { bits, at: self.now() };
+        let statement = self.statement;
+        if self.blocks == 0 {
+            self.statement += 1;
+        }
         let mut watch = self.watches.head(variable);
         while watch != NONE {
             let node = self.watches.get(watch);
@@ -101,14 +105,14 @@ impl Monitor {
             let claim = &mut self.claims[node.claim as usize];
             let term = &mut claim.terms[node.term as usize];
             let mut marked = false;
-            if let (Role::Condition(index) | Role::Both(index), Some(bits)) = (node.role, access.written()) {
+            if let (Role::Condition(index) | Role::Both(index), true) = (node.role, access.writes()) {
                 if let (Some(footprint), Shape::Last { kind, .. }) = (&mut self.footprint, &term.shape) {
                     footprint.push((term.variable, conflicting(*kind)));
                 }
                 marked |= term.on_condition(index as usize, bits);
             }
             if let Role::Value | Role::Both(_) = node.role {
-                marked |= term.on_access(thread, access, now);
+                marked |= term.on_access(thread, access, seen, statement);
             }
             if marked {
                 let generation = claim.generation;
@@ -129,6 +133,7 @@ impl Monitor {
     pub fn end_block(&mut self) {
         self.blocks = self.blocks.saturating_sub(1);
         if self.blocks == 0 {
+            self.statement += 1;
             self.settle();
         }
     }

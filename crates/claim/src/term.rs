@@ -6,7 +6,7 @@
 
 use crate::condition::Condition;
 use crate::watch::NONE;
-use crate::{Access, Kind, ThreadId, ThreadSet, VarId};
+use crate::{Kind, ThreadId, ThreadSet, VarId};
 
 /// A value and the event that showed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +75,10 @@ pub(crate) struct Term {
     pub shape: Shape,
     pub variable: VarId,
     pub status: Status,
-    /// `Last`: the latest matching access. `Exit`: the latest value.
+    /// `Last`: the value after the latest matching statement, or after what there was of it yet. `Exit`: the latest value.
     latest: Option<Seen>,
+    /// `Last`: that statement.
+    matched: Option<u64>,
     /// The chain of watches of this term.
     pub first_watch: u32,
 }
@@ -100,35 +102,37 @@ impl Term {
     }
 
     fn new(variable: VarId, shape: Shape) -> Term {
-        Term { shape, variable, status: Status::Waiting, latest: None, first_watch: NONE }
+        Term { shape, variable, status: Status::Waiting, latest: None, matched: None, first_watch: NONE }
     }
 
     /// An access to the variable whose value the term asks for. True if the term is newly marked.
-    pub fn on_access(&mut self, thread: ThreadId, access: Access, at: u64) -> bool {
+    ///
+    /// The value is that of the variable after the statement: once a statement has matched, all that it does to the variable counts.
+    pub fn on_access(&mut self, thread: ThreadId, access: Kind, seen: Seen, statement: u64) -> bool {
         match &self.shape {
-            Shape::First { kind, threads } => {
-                let Some(bits) = access.shown_to(*kind).filter(|_| threads.contains(thread)) else {
-                    return false;
-                };
-                let new = self.status == Status::Waiting;
-                if new || matches!(self.status, Status::Marked(_)) {
-                    self.status = Status::Marked(Some(Seen { bits, at }));
+            Shape::First { kind, threads } => match self.status {
+                Status::Waiting if kind.is_matched_by(access) && threads.contains(thread) => {
+                    self.status = Status::Marked(Some(seen));
+                    return true;
                 }
-                new
-            }
+                Status::Marked(_) => self.status = Status::Marked(Some(seen)),
+                _ => {}
+            },
             Shape::Last { kind, threads, .. } => {
-                if let Some(bits) = access.shown_to(*kind).filter(|_| threads.contains(thread)) {
-                    self.latest = Some(Seen { bits, at });
+                if kind.is_matched_by(access) && threads.contains(thread) {
+                    self.matched = Some(statement);
                 }
-                false
+                if self.matched == Some(statement) {
+                    self.latest = Some(seen);
+                }
             }
             Shape::Exit => {
-                if let Some(bits) = access.written() {
-                    self.latest = Some(Seen { bits, at });
+                if access.writes() {
+                    self.latest = Some(seen);
                 }
-                false
             }
         }
+        false
     }
 
     /// A write to a variable of the condition of a `Last` term. True if the term is newly marked or ⊥.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Access, Value, VarId, Variable, host};
+use crate::{Kind, Value, VarId, Variable, host};
 
 /// A variable of one thread, used like a [`Cell`], whose accesses claims can see: the `s` of a snapshot that may still fail, the `done` of a
 /// roll-back.
@@ -40,23 +40,22 @@ impl<T: Value> Var<T> {
     /// Reads it.
     #[inline]
     pub fn get(&self) -> T {
-        let value = self.value.get();
-        self.report(|| Access::Read(value.to_bits()));
-        value
+        self.report(Kind::Rd);
+        self.value.get()
     }
 
     /// Writes it.
     #[inline]
     pub fn set(&self, value: T) {
         self.value.set(value);
-        self.report(|| Access::Write(value.to_bits()));
+        self.report(Kind::Wr);
     }
 
     /// Writes it and returns the value before.
     #[inline]
     pub fn replace(&self, value: T) -> T {
         let old = self.value.replace(value);
-        self.report(|| Access::Update { old: old.to_bits(), new: value.to_bits() });
+        self.report(Kind::RW);
         old
     }
 
@@ -66,9 +65,9 @@ impl<T: Value> Var<T> {
     }
 
     #[inline]
-    fn report(&self, access: impl FnOnce() -> Access) {
+    fn report(&self, access: Kind) {
         if self.number.get() != 0 {
-            host::report(VarId::of_number(self.number.get()), access());
+            host::report(VarId::of_number(self.number.get()), access, self.value.get().to_bits());
         }
     }
 }

@@ -1,8 +1,6 @@
 //! What an explorer must know to reorder steps: with which accesses an event does not commute.
 
-use linpoint_claim::{
-    Access, Condition, Kind, Monitor, ProcedureId, ThreadId, ThreadSet, Var, VarId, Variable,
-};
+use linpoint_claim::{Condition, Kind, Monitor, ProcedureId, ThreadId, ThreadSet, Var, VarId, Variable};
 
 use crate::run::SITE;
 
@@ -23,9 +21,9 @@ fn events_that_determine_terms_touch_their_variables() {
     assert_eq!(monitor.footprint(), [(x, Kind::Rd), (x, Kind::Wr), (x, Kind::Wr), (done.id(), Kind::Rd)]);
 
     monitor.clear_footprint();
-    monitor.access(thread, x, Access::Read(0));
+    monitor.access(thread, x, Kind::Rd, 0);
     assert!(monitor.footprint().is_empty(), "the access itself is known");
-    monitor.access(thread, done.id(), Access::Write(0));
+    monitor.access(thread, done.id(), Kind::Wr, 0);
     assert_eq!(
         monitor.footprint(),
         [(x, Kind::Wr)],

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use linpoint_claim::{
-    Access, Bottom, Failure, Host, PlainHost, ThreadId, ThreadSet, Value, Var, VarId, Variable, install,
+    Bottom, Failure, Host, Kind, PlainHost, ThreadId, ThreadSet, Value, Var, VarId, Variable, install,
     procedure, report, tressa,
 };
 
@@ -18,13 +18,13 @@ impl<T: Value> Shared<T> {
     }
 
     fn load(&self) -> T {
-        report(self.id(), Access::Read(self.0.get().to_bits()));
+        report(self.id(), Kind::Rd, self.0.get().to_bits());
         self.0.get()
     }
 
     fn store(&self, value: T) {
         self.0.set(value);
-        report(self.id(), Access::Write(value.to_bits()));
+        report(self.id(), Kind::Wr, value.to_bits());
     }
 }
 

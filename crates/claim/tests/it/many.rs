@@ -1,6 +1,6 @@
 //! Many live claims: an access visits only the terms that watch its variable.
 
-use linpoint_claim::{Access, Condition, Kind, Monitor, ThreadId, ThreadSet, Var, VarId};
+use linpoint_claim::{Condition, Kind, Monitor, ThreadId, ThreadSet, Var, VarId};
 
 use crate::run::SITE;
 
@@ -20,19 +20,19 @@ fn an_access_visits_only_the_terms_of_its_variable() {
     }
     assert_eq!(monitor.alive(), 1000);
     for _ in 0..100 {
-        monitor.access(ThreadId(1), watched, Access::Write(0));
-        monitor.access(ThreadId(1), free, Access::Write(0));
+        monitor.access(ThreadId(1), watched, Kind::Wr, 0);
+        monitor.access(ThreadId(1), free, Kind::Wr, 0);
     }
     assert_eq!(monitor.visits(), 100, "one live term watches the variable, a thousand others do not");
     for _ in 0..1000 {
         claim_first(&mut monitor, crowded);
     }
-    monitor.access(ThreadId(1), watched, Access::Write(0));
+    monitor.access(ThreadId(1), watched, Kind::Wr, 0);
     assert_eq!(monitor.visits(), 101);
-    monitor.access(ThreadId(2), crowded, Access::Write(7));
+    monitor.access(ThreadId(2), crowded, Kind::Wr, 7);
     assert_eq!(monitor.visits(), 1101);
     assert_eq!(monitor.counts().held, 1000);
-    monitor.access(ThreadId(2), crowded, Access::Write(7));
+    monitor.access(ThreadId(2), crowded, Kind::Wr, 7);
     assert_eq!(monitor.visits(), 1101, "determined terms watch nothing");
     monitor.end();
     assert_eq!(monitor.counts().undecided, 1000);
@@ -50,8 +50,8 @@ fn conditions_are_asked_only_at_writes_to_their_variables() {
         monitor.close_claim(id, Box::new(|values, _| values[0] == 3));
     }
     use linpoint_claim::Variable;
-    monitor.access(ThreadId(1), variables[4].0, Access::Write(3));
-    monitor.access(ThreadId(1), variables[4].1.id(), Access::Write(1));
+    monitor.access(ThreadId(1), variables[4].0, Kind::Wr, 3);
+    monitor.access(ThreadId(1), variables[4].1.id(), Kind::Wr, 1);
     assert_eq!((monitor.visits(), monitor.counts().held, monitor.alive()), (2, 1, 99));
 }
 
@@ -77,6 +77,6 @@ fn reset_forgets_everything() {
     monitor.close_claim(id, Box::new(|_, _| true));
     assert_eq!(monitor.undecided()[0].bottom, linpoint_claim::Bottom::NoProcedure);
     claim_first(&mut monitor, VarId::of_address(8));
-    monitor.access(ThreadId(2), VarId::of_address(8), Access::Write(8));
+    monitor.access(ThreadId(2), VarId::of_address(8), Kind::Wr, 8);
     assert_eq!(monitor.failures().len(), 1, "no block and no reading is open");
 }

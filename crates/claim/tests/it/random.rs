@@ -1,6 +1,6 @@
 //! The monitor against the slow evaluator on random runs.
 
-use linpoint_claim::{Access, Kind, Monitor, ThreadId, ThreadSet};
+use linpoint_claim::{Kind, Monitor, ThreadId, ThreadSet};
 
 use crate::reference::evaluate;
 use crate::run::{Environment, Event, Term, feed};
@@ -35,9 +35,9 @@ fn random_run(random: &mut Random) -> Vec<Event> {
         let name = random.pick(&NAMES);
         let (old, new) = (state.get(name), u128::from(random.below(3)));
         let event = match random.below(24) {
-            0..=3 => Event::Access(thread, name, Access::Read(old)),
-            4..=8 => Event::Access(thread, name, Access::Write(new)),
-            9..=11 => Event::Access(thread, name, Access::Update { old, new }),
+            0..=3 => Event::Access(thread, name, Kind::Rd, old),
+            4..=8 => Event::Access(thread, name, Kind::Wr, new),
+            9..=11 => Event::Access(thread, name, Kind::RW, new),
             12..=14 => Event::Enter(thread, procedure),
             15..=17 => Event::Exit(thread, procedure),
             18 => Event::Unwind(thread, procedure),

@@ -1,7 +1,7 @@
 //! The slow and obvious evaluator: looks at the complete run, and finds each term by reading the definition (section 3) against the suffix that follows
 //! the claim. Shares nothing with the monitor.
 
-use linpoint_claim::{Access, Bottom, ThreadId};
+use linpoint_claim::{Bottom, Kind, ThreadId, ThreadSet};
 
 use crate::run::{Environment, Event, Term};
 
@@ -14,12 +14,7 @@ pub fn evaluate(run: &[Event], claim: usize, term: &Term) -> Value {
     match term {
         Term::First(name, kind, threads) => {
             for statement in statements(run, claim) {
-                let matching = statement.iter().rev().find_map(|access| {
-                    let shown = access.access.shown_to(*kind)?;
-                    (access.name == *name && threads.contains(access.thread))
-                        .then_some((shown, access.number))
-                });
-                if let Some((value, seen)) = matching {
+                if let Some((value, seen)) = value_if_matching(&statement, *name, *kind, threads) {
                     return Ok((value, seen, end(&statement)));
                 }
             }
@@ -36,23 +31,21 @@ pub fn evaluate(run: &[Event], claim: usize, term: &Term) -> Value {
                 let mut rose = None;
                 for (index, access) in statement.iter().enumerate() {
                     let held = state.holds(condition);
-                    state.step(&Event::Access(access.thread, access.name, access.access));
+                    state.step(&Event::Access(access.thread, access.name, access.kind, access.value));
                     if !held && state.holds(condition) {
                         rose = Some(index);
                     }
                 }
                 if state.holds(condition) {
                     let rose = rose.expect("it was false before the statement");
-                    before.extend_from_slice(&statement[..rose]);
-                    let matching = before.iter().rev().find_map(|access| {
-                        let shown = access.access.shown_to(*kind)?;
-                        (access.name == *name && threads.contains(access.thread))
-                            .then_some((shown, access.number))
-                    });
+                    before.push(statement[..rose].to_vec());
+                    let mut latest_first = before.iter().rev();
+                    let matching = latest_first
+                        .find_map(|statement| value_if_matching(statement, *name, *kind, threads));
                     let (value, seen) = matching.ok_or(Bottom::NoAccessBeforeCondition)?;
                     return Ok((value, seen, end(&statement)));
                 }
-                before.extend(statement);
+                before.push(statement);
             }
             Err(Bottom::ConditionStayedFalse)
         }
@@ -81,15 +74,34 @@ pub fn evaluate(run: &[Event], claim: usize, term: &Term) -> Value {
     }
 }
 
+/// The value of the variable after the statement, and the access that showed it, if the statement matches.
+fn value_if_matching(
+    statement: &[Numbered],
+    name: char,
+    kind: Kind,
+    threads: &ThreadSet,
+) -> Option<(u128, u64)> {
+    let of_variable = || statement.iter().filter(|access| access.name == name);
+    let matches = of_variable().any(|access| {
+        let right_kind = match kind {
+            Kind::Rd => matches!(access.kind, Kind::Rd | Kind::RW),
+            Kind::Wr => matches!(access.kind, Kind::Wr | Kind::RW),
+            Kind::RW => true,
+        };
+        right_kind && threads.contains(access.thread)
+    });
+    matches.then(|| of_variable().map(|access| (access.value, access.number)).next_back()).flatten()
+}
+
 /// The value of a variable when the procedure returns, with the event that wrote it (or the claim) and that of the return.
 fn latest(run: &[Event], claim: usize, exit: usize, name: char) -> (u128, u64, u64) {
     let mut state = Environment::default();
     let mut seen = number(run, claim);
     for (index, event) in run[..exit].iter().enumerate() {
         state.step(event);
-        if let Event::Access(_, other, access) = event
+        if let Event::Access(_, other, access, _) = event
             && *other == name
-            && access.written().is_some()
+            && access.writes()
             && index > claim
         {
             seen = number(run, index);
@@ -114,7 +126,9 @@ fn step_stack(stack: &mut Vec<char>, event: &Event, of: ThreadId) {
 pub struct Numbered {
     thread: ThreadId,
     name: char,
-    access: Access,
+    kind: Kind,
+    /// Of the variable, after it.
+    value: u128,
     number: u64,
     /// The number of the last event of its statement.
     end: u64,
@@ -140,9 +154,10 @@ fn statements(run: &[Event], claim: usize) -> Vec<Vec<Numbered>> {
                     last.iter_mut().for_each(|access| access.end = number(run, index));
                 }
             }
-            Event::Access(thread, name, access) if index > claim => {
+            Event::Access(thread, name, kind, value) if index > claim => {
                 let number = number(run, index);
-                let access = Numbered { thread: *thread, name: *name, access: *access, number, end: number };
+                let (thread, name, kind, value) = (*thread, *name, *kind, *value);
+                let access = Numbered { thread, name, kind, value, number, end: number };
                 if depth == 0 || statements.is_empty() {
                     statements.push(Vec::new());
                 }

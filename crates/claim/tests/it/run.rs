@@ -11,12 +11,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use linpoint_claim::{
-    Access, ConditionDraft, Failure, Kind, Monitor, ProcedureId, Site, ThreadId, ThreadSet, Undecided, VarId,
+    ConditionDraft, Failure, Kind, Monitor, ProcedureId, Site, ThreadId, ThreadSet, Undecided, VarId,
 };
 
 #[derive(Clone, Debug)]
 pub enum Event {
-    Access(ThreadId, char, Access),
+    /// By whom, of what, how, and the value after it.
+    Access(ThreadId, char, Kind, u128),
     Begin,
     End,
     Enter(ThreadId, char),
@@ -56,7 +57,9 @@ pub fn feed(events: &[Event], mut monitor: Monitor) -> Found {
     for event in events {
         environment.step(event);
         match event {
-            Event::Access(thread, name, access) => monitor.access(*thread, variable(*name), *access),
+            Event::Access(thread, name, access, bits) => {
+                monitor.access(*thread, variable(*name), *access, *bits)
+            }
             Event::Begin => monitor.begin_block(),
             Event::End => monitor.end_block(),
             Event::Enter(thread, name) => monitor.enter(*thread, ProcedureId(*name as u64)),
@@ -112,10 +115,10 @@ impl Environment {
     }
 
     pub fn step(&mut self, event: &Event) {
-        if let Event::Access(_, name, access) = event
-            && let Some(bits) = access.written()
+        if let Event::Access(_, name, access, bits) = event
+            && access.writes()
         {
-            self.0.insert(*name, bits);
+            self.0.insert(*name, *bits);
         }
     }
 
@@ -142,14 +145,14 @@ fn parse_event(word: &str, terms: &[Term]) -> Event {
     let (id, what) = word.split_once(':').unwrap();
     let (name, rest) = (what.chars().next().unwrap(), &what[1..]);
     let bits = |text: &str| text.parse::<u128>().unwrap();
-    let access = match (rest.chars().next().unwrap(), rest[1..].split_once('=')) {
+    let (access, bits) = match (rest.chars().next().unwrap(), rest[1..].split_once('=')) {
         ('(', _) => return Event::Enter(thread(id), name),
         (')', _) => return Event::Exit(thread(id), name),
         ('^', _) => return Event::Unwind(thread(id), name),
-        ('?', Some((old, new))) => Access::Update { old: bits(old), new: bits(new) },
-        ('?', None) => Access::Read(bits(&rest[1..])),
-        ('=', _) => Access::Write(bits(&rest[1..])),
+        ('?', Some((_, new))) => (Kind::RW, bits(new)),
+        ('?', None) => (Kind::Rd, bits(&rest[1..])),
+        ('=', _) => (Kind::Wr, bits(&rest[1..])),
         _ => panic!("what is {word}?"),
     };
-    Event::Access(thread(id), name, access)
+    Event::Access(thread(id), name, access, bits)
 }

@@ -67,8 +67,8 @@ fn first_without_a_match_is_bottom() {
 }
 
 #[test]
-fn an_update_reads_and_writes() {
-    check("1! 2:x?4=5", first(Kind::Rd, all()), Ok((4, 2, 2)));
+fn an_update_reads_and_writes_and_shows_the_value_after() {
+    check("1! 2:x?4=5", first(Kind::Rd, all()), Ok((5, 2, 2)));
     check("1! 2:x?4=5", first(Kind::Wr, all()), Ok((5, 2, 2)));
     check("1! 2:x?4=5", first(Kind::RW, all()), Ok((5, 2, 2)));
 }
@@ -77,7 +77,10 @@ fn an_update_reads_and_writes() {
 fn a_block_is_one_statement() {
     // The value after the statement, not one in its middle that nobody else could see.
     check("1! [ 2:x=1 2:x=2 ] 2:x=3", first(Kind::Wr, all()), Ok((2, 3, 3)));
-    check("1! [ 2:x?0 2:x=2 2:y=1 ]", first(Kind::Rd, all()), Ok((0, 2, 4)));
+    check("1! [ 2:x?0 2:x=2 2:y=1 ]", first(Kind::Rd, all()), Ok((2, 3, 4)));
+    check("1! [ 2:x=1 2:x?1 2:y=1 ]", first(Kind::Wr, all()), Ok((1, 3, 4)));
+    check("1! [ 2:x=1 2:y=1 2:x=2 ] 2:c=1", last(Kind::Wr, all()), Ok((2, 4, 5)));
+    check("1! [ 2:x?0 2:x=2 ] 2:x=3 2:c=1", last(Kind::Rd, all()), Ok((2, 3, 5)));
     check("1! [ 2:x?0 2:x=2 2:y=1 ]", first(Kind::RW, all()), Ok((2, 3, 4)));
     check("1! [ [ 2:x=1 ] 2:x=2 ]", first(Kind::Wr, all()), Ok((2, 3, 3)));
     // The rest of a block in which the claim stands.
@@ -225,8 +228,8 @@ fn reads_of_claims_do_not_match() {
     monitor.add_first(id, crate::run::variable('x'), Kind::Rd, all());
     monitor.close_claim(id, Box::new(|values, _| values == [2]));
     monitor.begin_reading();
-    monitor.access(thread, crate::run::variable('x'), linpoint_claim::Access::Read(1));
+    monitor.access(thread, crate::run::variable('x'), Kind::Rd, 1);
     monitor.end_reading();
-    monitor.access(thread, crate::run::variable('x'), linpoint_claim::Access::Read(2));
+    monitor.access(thread, crate::run::variable('x'), Kind::Rd, 2);
     assert_eq!((monitor.counts().held, monitor.counts().violated), (1, 0));
 }
