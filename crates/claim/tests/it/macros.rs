@@ -170,6 +170,45 @@ fn first_write_of_a_stack() {
     assert_eq!(counts(&host), [2, 2, 0, 0]);
 }
 
+/// In generic code, through a reference-counted pointer, over several lines.
+#[test]
+fn generic_code() {
+    struct Slot<T> {
+        value: Rc<Shared<T>>,
+    }
+    impl<T: Value + PartialEq + 'static> Slot<T> {
+        fn put(&self, value: T) {
+            tressa!(
+                First(self.value, Wr, { me }) == value
+                    && (First(self.value, Wr, { me }), true) == (value, true)
+            );
+            self.value.store(value);
+        }
+    }
+    let host = run(|_| {
+        Slot { value: Rc::new(Shared::new(0)) }.put(3);
+        Slot { value: Rc::new(Shared::new(None)) }.put(Some('x'));
+    });
+    assert_eq!(counts(&host), [2, 2, 0, 0]);
+}
+
+/// A variable may be gone, and another in its place, before the procedure returns.
+#[test]
+fn exit_of_a_variable_that_is_gone() {
+    let host = run(|_| {
+        let _procedure = procedure();
+        for expected in 0..10 {
+            let s = Var::new(0);
+            tressa!(Exit(s) == expected);
+            s.set(expected);
+        }
+        let shared = Box::new(Var::new(Some(1)));
+        tressa!(Exit(shared).is_none());
+        shared.replace(None);
+    });
+    assert_eq!(counts(&host), [11, 11, 0, 0]);
+}
+
 /// Figure 4: the roll-back restores what was there before.
 #[test]
 fn last_write_of_an_undo() {
