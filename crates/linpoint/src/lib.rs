@@ -1,3 +1,29 @@
 //! What your Rust code links to: the shims of std, and the harness that explores every schedule.
 
-pub use linpoint_sched::{atomically, sync, thread};
+#![forbid(unsafe_code)]
+
+mod argument;
+mod check;
+mod counterexample;
+mod explored;
+mod key;
+mod linearize;
+mod plan;
+mod report;
+mod scenario;
+mod show;
+mod spec;
+mod stateful;
+mod token;
+
+pub use argument::{Argument, Domain};
+pub use check::{Check, check};
+pub use counterexample::Counterexample;
+pub use linearize::{Criterion, Moment};
+pub use linpoint_macros::{object, spec};
+pub use linpoint_sched::{Failure, Heap, Limits, atomically, sync, thread};
+pub use plan::Search;
+pub use report::{Coverage, Report};
+pub use scenario::Scenario;
+pub use spec::{Object, Specification};
+pub use token::{Token, TokenError, Turn};

@@ -2,6 +2,8 @@
 //!
 //! Nothing here is meant to be named directly: the crates that need a macro hand it on, together with the path to themselves.
 
+mod object;
+mod spec;
 mod tressa;
 
 use proc_macro::TokenStream;
@@ -10,4 +12,26 @@ use proc_macro::TokenStream;
 #[proc_macro]
 pub fn tressa(input: TokenStream) -> TokenStream {
     tressa::expand(input.into()).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Makes a sequential type a specification: its methods with `&mut self` are the operations.
+///
+/// On a method: `#[blocks]` (it returns an `Option`, and `None` means that the operation has to wait),
+/// `#[may(answer)]` (it may also answer that, without effect), `#[outcomes]` (it returns every `(answer, state after)`
+/// there may be), `#[skip]` (it is no operation).
+#[proc_macro_attribute]
+pub fn spec(_options: TokenStream, item: TokenStream) -> TokenStream {
+    let item = syn::parse_macro_input!(item as syn::ItemImpl);
+    spec::expand(item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a concurrent type an object that can be explored: `#[linpoint::object(spec = Fifo)]`.
+///
+/// Its methods with `&self` are the operations; `#[skip]` leaves one out. It is created by `new()` if the block has
+/// that, by `Default` if not, or by `new = expression` in the attribute.
+#[proc_macro_attribute]
+pub fn object(options: TokenStream, item: TokenStream) -> TokenStream {
+    let options = syn::parse_macro_input!(options as object::Options);
+    let item = syn::parse_macro_input!(item as syn::ItemImpl);
+    object::expand(&options, item).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -67,6 +67,7 @@ macro_rules! shared_operations {
                 let value = self.0.load(Ordering::SeqCst);
                 handle.access(Action::Load, self.address(), Effect::Read, order, Self::bits(value));
                 handle.detail(|| format!("{value:?}"));
+                handle.scrub();
                 value
             }
 
@@ -78,6 +79,7 @@ macro_rules! shared_operations {
                 self.0.store(value, Ordering::SeqCst);
                 handle.access(Action::Store, self.address(), Effect::Write, order, Self::bits(value));
                 handle.detail(|| format!("← {value:?}"));
+                handle.scrub();
             }
 
             /// Writes, and returns what was there.
@@ -159,6 +161,7 @@ macro_rules! shared_operations {
                 handle.detail(|| {
                     if wrote { format!("{before:?} → {after:?}") } else { format!("{before:?}, failed") }
                 });
+                handle.scrub();
                 before
             }
         }

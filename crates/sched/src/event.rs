@@ -160,7 +160,7 @@ pub enum Action {
     Acquire,
     TryAcquire,
     Release,
-    Count,
+    Nothing,
     CellRead,
     CellWrite,
 }
@@ -209,7 +209,7 @@ impl Action {
             Action::Acquire => "acquire",
             Action::TryAcquire => "try_acquire",
             Action::Release => "release",
-            Action::Count => "count references",
+            Action::Nothing => "no access",
             Action::CellRead => "read cell",
             Action::CellWrite => "write cell",
         }

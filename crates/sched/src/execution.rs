@@ -21,10 +21,12 @@ use std::sync::atomic::Ordering;
 use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
+use crate::heap::{self, Blocks, Fingerprint};
+use crate::local_state;
 use crate::location::Locations;
 use crate::panics;
 use crate::run::{Blocked, CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
-use crate::spin::{self, Spin};
+use crate::spin::Spin;
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
 
@@ -41,11 +43,14 @@ pub struct Limits {
     pub steps: usize,
     /// Is a panic that leaves a thread a failure? If not, `join` hands it over, as std's does.
     pub panics_fail: bool,
+    /// Is memory that an execution leaks given back after it? Only with [`crate::Heap`], and only where states are
+    /// compared. Wrong for programs that keep what they allocate beyond the execution, in a static for instance.
+    pub free_leaks: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { stack_size: 256 << 10, steps: 20_000, panics_fail: true }
+        Limits { stack_size: 256 << 10, steps: 20_000, panics_fail: true, free_leaks: false }
     }
 }
 
@@ -91,6 +96,11 @@ pub struct Execution {
     observer: Option<Box<dyn Observer>>,
     recorder: Option<Recorder>,
     limits: Limits,
+    /// Are states compared?
+    compares: bool,
+    /// Does the program keep state outside its memory?
+    hidden_state: bool,
+    blocks: Blocks,
 }
 
 /// What the steps of the execution are for.
@@ -115,6 +125,14 @@ struct Thread {
     steps: u32,
     spin: Spin,
     parked_token: bool,
+    /// Where its program's part of the stack begins.
+    top: usize,
+    /// A fingerprint of its local state at its announcement, if states are compared.
+    local: u128,
+    /// How many operations it began.
+    operations: u32,
+    /// How many steps it had taken when its latest operation began.
+    called_at: u32,
 }
 
 /// The payload that unwinds the stack of a thread nobody needs any more.
@@ -149,6 +167,9 @@ impl Execution {
             observer: None,
             recorder: None,
             limits,
+            compares: false,
+            hidden_state: false,
+            blocks: Blocks::default(),
         })
     }
 
@@ -182,6 +203,7 @@ impl Execution {
         CURRENT.set(std::ptr::null_mut());
         self.strategy = None;
         self.prefix = &[];
+        self.blocks.release(self.limits.free_leaks);
         self.conclude();
         &self.run
     }
@@ -235,6 +257,43 @@ impl Execution {
         self.last.filter(|&thread| self.enabled.contains(thread)).or_else(|| self.enabled.first())
     }
 
+    /// Compares states from now on: [`Execution::state`] then says something. Returns whether it can.
+    pub fn compare_states(&mut self, compare: bool) -> bool {
+        self.compares = compare && local_state::AVAILABLE && heap::Heap::is_installed();
+        self.compares
+    }
+
+    /// A fingerprint of the whole state of the program: its heap, what it shares elsewhere, and the stacks of its
+    /// threads. Two executions with the same fingerprint go on in the same ways. `None` where that cannot be said: the
+    /// program keeps state that is not in its memory (a condition variable's queue, a channel), or states are not
+    /// compared.
+    pub fn state(&self) -> Option<u128> {
+        if !self.compares || self.hidden_state || self.blocks.too_many() {
+            return None;
+        }
+        let mut sum = self.blocks.fingerprint();
+        for (index, thread) in self.threads.iter().enumerate() {
+            let mut one = Fingerprint::new(index as u64);
+            if let Some(intent) = &thread.intent {
+                one.add(intent.action as u64 + 1);
+                one.add(self.blocks.canonical(intent.address as u64));
+                one.add(thread.local as u64);
+                one.add((thread.local >> 64) as u64);
+            }
+            sum = sum.wrapping_add(one.value());
+        }
+        for index in 0..self.locations.len() {
+            let loc = Loc(index as u32);
+            let address = self.locations.address(loc);
+            if !self.blocks.contains(address) {
+                let mut one = Fingerprint::new(address as u64);
+                one.add(self.blocks.canonical(self.locations.bits(loc)));
+                sum = sum.wrapping_add(one.value());
+            }
+        }
+        Some(sum)
+    }
+
     fn reset(&mut self) {
         self.run.clear();
         self.threads.clear();
@@ -250,6 +309,7 @@ impl Execution {
         self.drained = 0;
         self.locations.clear();
         self.failure = None;
+        self.hidden_state = false;
     }
 
     /// Fills in what is known only at the end.
@@ -315,6 +375,10 @@ impl Execution {
             steps: 0,
             spin: Spin::default(),
             parked_token: false,
+            top: 0,
+            local: 0,
+            operations: 0,
+            called_at: 0,
         });
         self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
         self.alive.insert(thread);
@@ -400,7 +464,7 @@ unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
     // SAFETY: the job is run to its end, or unwound, before this function returns.
     let program: &'static dyn Fn() = unsafe { std::mem::transmute::<&dyn Fn(), &'static dyn Fn()>(program) };
     let root: Job = Box::new(move || {
-        let outcome = panics::catch(program);
+        let outcome = panics::run(program);
         if let Err(payload) = outcome {
             report_panic(payload.as_ref());
         }
@@ -449,6 +513,8 @@ unsafe fn resume(this: *mut Execution, thread: ThreadId) {
         } else if !(&(*this).threads)[thread.index()].started {
             (&mut (*this).threads)[thread.index()].started = true;
             started(this, thread);
+        } else if (*this).next.is_none() && (*this).compares {
+            decide(this);
         }
     }
 }
@@ -561,7 +627,7 @@ unsafe fn unwind_all(this: *mut Execution) {
             return;
         }
         (*this).mode = Mode::Unwinding;
-        for index in (0..(&(*this).threads).len()).rev() {
+        for index in (0..(*this).fibers.len().min((*this).run.threads.len())).rev() {
             let thread = ThreadId(index as u8);
             while (*this).alive.contains(thread) {
                 resume(this, thread);
@@ -585,6 +651,22 @@ impl Handle {
     /// A scheduling point: returns when it is this thread's turn to do what it announces.
     #[inline(never)]
     pub(crate) fn point(self, intent: Intent) {
+        let _outside = heap::Outside::enter();
+        // SAFETY: as in `go`; nothing here switches. The frame of this function holds nothing that differs from
+        // execution to execution: that is why it is a function of its own.
+        unsafe {
+            if (*self.0).compares && (*self.0).nesting == 0 {
+                let top = (&(*self.0).threads)[(*self.0).current.index()].top;
+                let mut local = 0;
+                local_state::named(top, &raw mut local);
+                (&mut (*self.0).threads)[(*self.0).current.index()].local = local;
+            }
+        }
+        self.go(&intent);
+    }
+
+    #[inline(never)]
+    fn go(self, intent: &Intent) {
         // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`; references end
         // before the switch.
         unsafe {
@@ -599,6 +681,7 @@ impl Handle {
                 return;
             }
             let current = me.current;
+            let intent = *intent;
             let known = intent.address != 0 && intent.action != Action::Join;
             let loc = if known { me.locations.name(intent.address) } else { Loc::UNKNOWN };
             let thread = &mut me.threads[current.index()];
@@ -609,10 +692,11 @@ impl Handle {
             } else {
                 me.standing.insert(current);
             }
-            if spin::AVAILABLE && known && self.turns(loc) {
+            if local_state::AVAILABLE && known && self.turns(loc, std::ptr::from_ref(intent.site).addr()) {
                 (*self.0).spinning.insert(current);
             }
-            if (&(*self.0).threads)[current.index()].started {
+            // Where states are compared, the strategy stays off the program's stack.
+            if (&(*self.0).threads)[current.index()].started && !(*self.0).compares {
                 decide(self.0);
                 if (*self.0).next == Some(current) {
                     (*self.0).next = None;
@@ -625,16 +709,16 @@ impl Handle {
 
     /// Has the running thread gone round a loop and come back to the same state?
     #[inline]
-    fn turns(self, loc: Loc) -> bool {
+    fn turns(self, loc: Loc, site: usize) -> bool {
         // SAFETY: as in `point`.
         unsafe {
             let me = &mut *self.0;
             let thread = &mut me.threads[me.current.index()];
-            if thread.spin.is_idle() || !thread.spin.suspects(loc) {
+            if thread.spin.is_idle() || !thread.spin.suspects(loc, site) {
                 return false;
             }
-            let base = me.fibers[me.current.index()].stack().end;
-            let state = spin::local_state(base);
+            let top = thread.top;
+            let state = local_state::raw(top, std::ptr::null_mut());
             thread.spin.arrive(state)
         }
     }
@@ -662,6 +746,7 @@ impl Handle {
         ordering: Ordering,
         bits: u64,
     ) {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `point`; nothing here switches or calls code of the program.
         unsafe {
             let me = &mut *self.0;
@@ -672,11 +757,13 @@ impl Handle {
             let announced = thread.loc != Loc::UNKNOWN
                 && thread.intent.as_ref().is_some_and(|intent| intent.address == address);
             let loc = if announced { thread.loc } else { me.locations.name(address) };
+            me.locations.set_bits(loc, bits);
             if effect.writes() {
                 me.locations.written(loc);
                 thread.spin.clear();
             } else {
-                thread.spin.read(loc, me.locations.version(loc));
+                let site = thread.intent.as_ref().map_or(0, |intent| std::ptr::from_ref(intent.site).addr());
+                thread.spin.read(loc, me.locations.version(loc), site);
             }
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 me.run.accesses.push(Access { loc, effect, action, ordering });
@@ -704,6 +791,7 @@ impl Handle {
         // SAFETY: as in `access`.
         unsafe {
             if (*self.0).recorder.is_some() && (*self.0).mode == Mode::Exploring {
+                let _outside = heap::Outside::enter();
                 let text = text();
                 let thread = (*self.0).current;
                 if let Some(recorder) = (*self.0).recorder.as_mut() {
@@ -725,6 +813,7 @@ impl Handle {
 
     /// Notes an access to a plain cell.
     pub(crate) fn cell(self, address: usize, effect: Effect, site: &'static Location<'static>) {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
@@ -739,14 +828,33 @@ impl Handle {
         }
     }
 
+    /// Marks the end of an operation. One that made no access gets a step of its own here, so that every operation
+    /// has its place among the steps.
+    pub(crate) fn mark_return(self, operation: u32) {
+        // SAFETY: as in `access`.
+        let bare = unsafe {
+            let thread = &(&(*self.0).threads)[(*self.0).current.index()];
+            thread.called_at == thread.steps
+        };
+        if bare {
+            self.point(Intent::new(Action::Nothing, 0));
+        }
+        self.mark(operation, MarkKind::Return);
+    }
+
     /// Marks the begin or the end of an operation.
     pub(crate) fn mark(self, operation: u32, kind: MarkKind) {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
             if me.mode == Mode::Exploring {
                 let thread = me.current;
                 let own_steps = me.threads[thread.index()].steps;
+                if kind == MarkKind::Call {
+                    me.threads[thread.index()].operations += 1;
+                    me.threads[thread.index()].called_at = own_steps;
+                }
                 me.run.marks.push(Mark { thread, own_steps, operation, kind });
             }
         }
@@ -765,6 +873,59 @@ impl Handle {
         unsafe { (*self.0).nesting += 1 };
         let _leave = Leave(self);
         body()
+    }
+
+    /// Leaves nothing of the explorer's on the program's stack.
+    #[inline]
+    pub(crate) fn scrub(self) {
+        // SAFETY: as in `access`.
+        unsafe {
+            if (*self.0).compares {
+                local_state::scrub(local_state::EXPLORERS);
+            }
+        }
+    }
+
+    /// The blocks of the heap.
+    pub(crate) fn blocks(self) -> &'static Blocks {
+        // SAFETY: as in `access`; the caller lets go of it before it switches or allocates.
+        unsafe { &(*self.0).blocks }
+    }
+
+    /// Notes a block that the program allocated.
+    pub(crate) fn note_allocated(self, block: *mut u8, layout: std::alloc::Layout) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
+            if me.compares {
+                let operations = me.threads[me.current.index()].operations;
+                me.blocks.add(block, layout, me.current, operations);
+            }
+        }
+    }
+
+    /// The program frees a block. Is it to be kept for now?
+    pub(crate) fn keep_freed(self, address: usize) -> bool {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).compares && (*self.0).blocks.free(address) }
+    }
+
+    /// The program of the running thread starts: its part of the stack lies below `top`.
+    pub(crate) fn enter_program(self, top: usize) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let current = (*self.0).current;
+            (&mut (*self.0).threads)[current.index()].top = top;
+            if (*self.0).compares {
+                local_state::scrub(local_state::PROGRAMS);
+            }
+        }
+    }
+
+    /// The program keeps state outside its memory: states cannot be compared.
+    pub(crate) fn hides_state(self) {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).hidden_state = true };
     }
 
     /// Is the calling code inside an atomic block?
@@ -799,6 +960,7 @@ impl Handle {
 
     /// Notes that the running thread saw the end of `thread`.
     pub(crate) fn joined(self, thread: ThreadId) {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
@@ -813,6 +975,7 @@ impl Handle {
 
     /// Creates a thread and runs it up to its first announcement.
     pub(crate) fn spawn(self, job: Job) -> ThreadId {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `point`.
         unsafe {
             let parent = (*self.0).current;

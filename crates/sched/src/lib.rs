@@ -7,6 +7,8 @@ mod event;
 mod execution;
 mod failure;
 mod fiber;
+mod heap;
+mod local_state;
 mod location;
 mod panics;
 mod races;
@@ -22,6 +24,7 @@ mod trace;
 pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 pub use execution::{Execution, Limits, Observer};
 pub use failure::{Failure, Waiting};
+pub use heap::Heap;
 pub use run::{Blocked, CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
 pub use trace::{Line, Trace};
 
@@ -42,12 +45,23 @@ pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
 pub fn mark_call(operation: u32) {
     if let Some(handle) = execution::current() {
         handle.mark(operation, MarkKind::Call);
+        handle.scrub();
     }
 }
 
 /// Marks the end of an operation of the running thread.
 pub fn mark_return(operation: u32) {
     if let Some(handle) = execution::current() {
-        handle.mark(operation, MarkKind::Return);
+        handle.mark_return(operation);
+        handle.scrub();
     }
+}
+
+/// Runs `body`, whose allocations are not the program's: what it leaves behind may outlive the execution.
+pub fn untracked<T>(body: impl FnOnce() -> T) -> T {
+    let value = heap::outside(body);
+    if let Some(handle) = execution::current() {
+        handle.scrub();
+    }
+    value
 }

@@ -11,6 +11,7 @@ pub(crate) struct Locations {
     epoch: u32,
     versions: Vec<u32>,
     addresses: Vec<usize>,
+    bits: Vec<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -24,13 +25,20 @@ const VACANT: Slot = Slot { address: 0, epoch: 0, loc: 0 };
 
 impl Locations {
     pub(crate) fn new() -> Locations {
-        Locations { slots: vec![VACANT; 64], epoch: 1, versions: Vec::new(), addresses: Vec::new() }
+        Locations {
+            slots: vec![VACANT; 64],
+            epoch: 1,
+            versions: Vec::new(),
+            addresses: Vec::new(),
+            bits: Vec::new(),
+        }
     }
 
     /// Forgets every name.
     pub(crate) fn clear(&mut self) {
         self.versions.clear();
         self.addresses.clear();
+        self.bits.clear();
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
             self.slots.fill(VACANT);
@@ -66,6 +74,17 @@ impl Locations {
         self.versions[loc.0 as usize] += 1;
     }
 
+    /// Notes the value there now.
+    #[inline]
+    pub(crate) fn set_bits(&mut self, loc: Loc, bits: u64) {
+        self.bits[loc.0 as usize] = bits;
+    }
+
+    /// The value there, as last noted.
+    pub(crate) fn bits(&self, loc: Loc) -> u64 {
+        self.bits[loc.0 as usize]
+    }
+
     /// Where the location is.
     pub(crate) fn address(&self, loc: Loc) -> usize {
         self.addresses[loc.0 as usize]
@@ -82,6 +101,7 @@ impl Locations {
         self.slots[at] = Slot { address, epoch: self.epoch, loc };
         self.versions.push(0);
         self.addresses.push(address);
+        self.bits.push(0);
         if self.versions.len() * 2 > self.slots.len() {
             self.grow();
         }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use crate::execution;
+use crate::{execution, heap, local_state};
 
 thread_local! {
     static SITE: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -28,6 +28,30 @@ pub(crate) fn install() {
             }
         }));
     });
+}
+
+/// Runs `body` as code of the program, catching its panic.
+pub(crate) fn run<F: FnOnce() -> T, T>(body: F) -> std::thread::Result<T> {
+    struct Call<F, T> {
+        body: Option<F>,
+        outcome: Option<std::thread::Result<T>>,
+    }
+    unsafe extern "C" fn inside<F: FnOnce() -> T, T>(data: *mut (), top: usize) {
+        if let Some(handle) = execution::current() {
+            handle.enter_program(top);
+        }
+        // SAFETY: the call below passes a pointer to its `Call`.
+        let call = unsafe { &mut *data.cast::<Call<F, T>>() };
+        let body = call.body.take();
+        call.outcome = body.map(catch);
+    }
+    let mut call = Call { body: Some(body), outcome: None };
+    let data = (&raw mut call).cast::<()>();
+    heap::set_in_program(true);
+    // SAFETY: `inside` gets what it expects, and catches every panic.
+    unsafe { local_state::call_clean(inside::<F, T>, data) };
+    heap::set_in_program(false);
+    call.outcome.unwrap_or_else(|| Err(Box::new("the program was not run")))
 }
 
 /// Runs `body`, catching its panic.

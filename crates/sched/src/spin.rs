@@ -14,7 +14,7 @@ use crate::event::Loc;
 /// What one thread has read since it last wrote.
 #[derive(Default)]
 pub(crate) struct Spin {
-    reads: Vec<(Loc, u32)>,
+    reads: Vec<(Loc, u32, usize)>,
     heads: Vec<(usize, u64)>,
     /// While it waits: the reads of the turn that is repeated.
     turn: Option<usize>,
@@ -34,13 +34,13 @@ impl Spin {
         self.turn = None;
     }
 
-    /// Notes a read of `loc` when it had been written `version` times.
+    /// Notes a read of `loc` when it had been written `version` times, by the code at `site`.
     #[inline]
-    pub(crate) fn read(&mut self, loc: Loc, version: u32) {
+    pub(crate) fn read(&mut self, loc: Loc, version: u32, site: usize) {
         if self.reads.len() >= LONGEST {
             self.clear();
         }
-        self.reads.push((loc, version));
+        self.reads.push((loc, version, site));
     }
 
     /// Nothing read since it last wrote?
@@ -49,10 +49,10 @@ impl Spin {
         self.reads.is_empty()
     }
 
-    /// Might the thread, about to touch `loc`, be at the head of a turn it made before?
+    /// Might the thread, about to touch `loc` by the code at `site`, be at the head of a turn it made before?
     #[inline]
-    pub(crate) fn suspects(&self, loc: Loc) -> bool {
-        self.reads.iter().any(|read| read.0 == loc)
+    pub(crate) fn suspects(&self, loc: Loc, site: usize) -> bool {
+        self.reads.iter().any(|read| read.0 == loc && read.2 == site)
     }
 
     /// The thread is at the head of a possible turn, in the local state that hashes to `state`. Returns whether it
@@ -84,89 +84,11 @@ impl Spin {
 
     /// Could it see something new now?
     pub(crate) fn ready(&self, version: impl Fn(Loc) -> u32) -> bool {
-        self.turn.is_none_or(|from| self.reads[from..].iter().any(|&(loc, seen)| version(loc) != seen))
+        self.turn.is_none_or(|from| self.reads[from..].iter().any(|&(loc, seen, _)| version(loc) != seen))
     }
 
     /// It was chosen to go on.
     pub(crate) fn resume(&mut self) {
         self.turn = None;
     }
-}
-
-/// Can local states be compared on this machine?
-pub(crate) const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-
-/// A hash of the local state of the running fiber: the registers a call preserves, and its stack up to `base`.
-/// It reads the stack of its caller, so what the caller keeps there counts.
-///
-/// # Safety
-/// `base` must be the base of the stack that runs.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn local_state(base: usize) -> u64 {
-    std::arch::naked_asm!(
-        "push rbx",
-        "push rbp",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov rsi, rsp",
-        "sub rsp, 8",
-        "call {hash}",
-        "add rsp, 56",
-        "ret",
-        hash = sym hash_words,
-    )
-}
-
-/// As on the other machine: what a call preserves goes to the stack, and the stack is hashed.
-///
-/// # Safety
-/// `base` must be the base of the stack that runs.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn local_state(base: usize) -> u64 {
-    std::arch::naked_asm!(
-        "sub sp, sp, #160",
-        "stp x19, x20, [sp, #0]",
-        "stp x21, x22, [sp, #16]",
-        "stp x23, x24, [sp, #32]",
-        "stp x25, x26, [sp, #48]",
-        "stp x27, x28, [sp, #64]",
-        "stp x29, x30, [sp, #80]",
-        "stp d8, d9, [sp, #96]",
-        "stp d10, d11, [sp, #112]",
-        "stp d12, d13, [sp, #128]",
-        "stp d14, d15, [sp, #144]",
-        "mov x1, sp",
-        "bl {hash}",
-        "ldp x29, x30, [sp, #80]",
-        "add sp, sp, #160",
-        "ret",
-        hash = sym hash_words,
-    )
-}
-
-/// Elsewhere no two states are ever the same.
-///
-/// # Safety
-/// None asked.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) unsafe extern "C" fn local_state(_base: usize) -> u64 {
-    0
-}
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-extern "C" fn hash_words(base: usize, from: usize) -> u64 {
-    let mut hash = 0x243f_6a88_85a3_08d3_u64;
-    let mut at = from;
-    while at + 8 <= base {
-        // SAFETY: called from `local_state` alone, with the part of the running stack that is in use; a volatile
-        // read asks nothing of what it holds.
-        let word = unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() };
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-        at += 8;
-    }
-    hash
 }

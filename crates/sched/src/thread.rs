@@ -77,7 +77,7 @@ where
     let packet = StdArc::new(Packet(UnsafeCell::new(None)));
     let inside = StdArc::clone(&packet);
     let job: Box<dyn FnOnce() + 'a> = Box::new(move || {
-        let outcome = panics::catch(body);
+        let outcome = panics::run(body);
         if let (Err(payload), Some(handle)) = (&outcome, current()) {
             handle.panicked(payload.as_ref());
         }

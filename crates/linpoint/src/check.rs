@@ -1,0 +1,341 @@
+//! `linpoint::check::<Object>()`: scenarios, small first, each under every schedule.
+
+use std::marker::PhantomData;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use linpoint_sched::{Execution, Limits};
+
+use crate::argument::Domain;
+use crate::counterexample::Counterexample;
+use crate::explored::{Exploration, Finding};
+use crate::linearize::Criterion;
+use crate::plan::{self, Reached, Search};
+use crate::report::{Coverage, Report};
+use crate::scenario::{Alphabet, Scenario, Size, shapes};
+use crate::spec::{Object, Specification};
+use crate::token::{Token, TokenError};
+
+/// Checks that an object does what its specification says: `linpoint::check::<MsQueue>().run()`.
+pub fn check<O: Object>() -> Check<O> {
+    Check {
+        size: Size { threads: 3, ops: 2, before: 1, after: 1 },
+        domain: Domain::default(),
+        arguments: None,
+        scenario: None,
+        criterion: Criterion::Linearizability,
+        search: Search::Auto,
+        time_limit: Duration::from_secs(10),
+        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        limits: Limits::default(),
+        object: PhantomData,
+    }
+}
+
+/// What to check, and how much of it.
+pub struct Check<O: Object> {
+    size: Size,
+    domain: Domain,
+    arguments: Option<Vec<<O::Spec as Specification>::Op>>,
+    scenario: Option<Scenario<O::Spec>>,
+    criterion: Criterion,
+    search: Search,
+    time_limit: Duration,
+    workers: usize,
+    limits: Limits,
+    object: PhantomData<fn() -> O>,
+}
+
+impl<O: Object> Check<O> {
+    /// At most so many threads (3 unless set).
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.size.threads = threads.max(1);
+        self
+    }
+
+    /// At most so many operations in a thread (2 unless set).
+    pub fn ops(mut self, ops: usize) -> Self {
+        self.size.ops = ops.max(1);
+        self
+    }
+
+    /// At most so many operations before the threads start (1 unless set).
+    pub fn before(mut self, ops: usize) -> Self {
+        self.size.before = ops;
+        self
+    }
+
+    /// At most so many operations after the threads have ended (1 unless set).
+    pub fn after(mut self, ops: usize) -> Self {
+        self.size.after = ops;
+        self
+    }
+
+    /// How many different values the arguments may take (3 unless set).
+    pub fn values(mut self, values: usize) -> Self {
+        self.domain.values = values.max(1);
+        self
+    }
+
+    /// The operations to build scenarios of, arguments and all, instead of generated ones.
+    pub fn arguments(mut self, ops: impl IntoIterator<Item = <O::Spec as Specification>::Op>) -> Self {
+        self.arguments = Some(ops.into_iter().collect());
+        self
+    }
+
+    /// This scenario and no other.
+    pub fn scenario(mut self, scenario: Scenario<O::Spec>) -> Self {
+        self.scenario = Some(scenario);
+        self
+    }
+
+    /// What "correct" means (linearizability unless set).
+    pub fn criterion(mut self, criterion: Criterion) -> Self {
+        self.criterion = criterion;
+        self
+    }
+
+    /// How the schedules are walked (the best way for each scenario unless set).
+    pub fn search(mut self, search: Search) -> Self {
+        self.search = search;
+        self
+    }
+
+    /// Stop after this long (10 s unless set), and say how far it got.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// How many OS threads explore (all cores unless set).
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// What bounds a single execution.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Checks, and panics with the counterexample if there is one.
+    ///
+    /// # Panics
+    /// If the object does not do what its specification says.
+    #[track_caller]
+    pub fn run(self) -> Report {
+        let report = self.report();
+        if let Some(counterexample) = &report.counterexample {
+            panic!("{counterexample}");
+        }
+        report
+    }
+
+    /// Checks, and returns what was found and what was covered.
+    pub fn report(self) -> Report {
+        let start = Instant::now();
+        let deadline = start + self.time_limit;
+        let mut coverage = Coverage::new(&self.size, self.criterion);
+        let scenarios = self.scenarios(deadline, &mut coverage);
+        let mut open: Vec<usize> = (0..scenarios.len()).collect();
+        for level in 0.. {
+            let (found, reached) = self.pass(&scenarios, &open, level, deadline);
+            if let Some((index, finding)) = found {
+                coverage.note_runs(&reached);
+                let counterexample = Counterexample::new(&self, &scenarios[index], *finding);
+                return Report { coverage, elapsed: start.elapsed(), counterexample: Some(counterexample) };
+            }
+            coverage.note(&open, &reached);
+            open.retain(|&index| !coverage.is_done(index));
+            if open.is_empty() || Instant::now() >= deadline {
+                break;
+            }
+        }
+        coverage.finish(scenarios.len());
+        Report { coverage, elapsed: start.elapsed(), counterexample: None }
+    }
+
+    /// The failing schedule of `token` again, on one thread: for a debugger.
+    ///
+    /// # Errors
+    /// If the token cannot be used here.
+    ///
+    /// # Panics
+    /// If the schedule still fails, with the counterexample.
+    #[track_caller]
+    pub fn replay(self, token: &str) -> Result<Report, TokenError> {
+        let report = self.replay_report(token)?;
+        if let Some(counterexample) = &report.counterexample {
+            panic!("{counterexample}");
+        }
+        Ok(report)
+    }
+
+    /// As [`Check::replay`], without the panic.
+    ///
+    /// # Errors
+    /// If the token cannot be used here.
+    pub fn replay_report(self, token: &str) -> Result<Report, TokenError> {
+        let start = Instant::now();
+        let token: Token = token.parse()?;
+        let scenario = self.decode(&token)?;
+        let mut coverage = Coverage::new(&self.size, self.criterion);
+        let counterexample = Counterexample::replay(&self, &scenario, &token, &mut coverage);
+        Ok(Report { coverage, elapsed: start.elapsed(), counterexample })
+    }
+
+    pub(crate) fn criterion_asked(&self) -> Criterion {
+        self.criterion
+    }
+
+    pub(crate) fn search_asked(&self) -> Search {
+        self.search
+    }
+
+    pub(crate) fn execution(&self) -> Box<Execution> {
+        Execution::new(self.limits.clone())
+    }
+
+    /// All scenarios within the size, small first; as many as the time allows to list.
+    fn scenarios(&self, deadline: Instant, coverage: &mut Coverage) -> Vec<Scenario<O::Spec>> {
+        const MOST: usize = 200_000;
+        if let Some(scenario) = &self.scenario {
+            return vec![scenario.clone()];
+        }
+        let alphabet = Alphabet::new::<O>(&self.domain, self.arguments.as_deref());
+        let mut all = Vec::new();
+        for shape in shapes(&self.size) {
+            let whole = alphabet.scenarios(&shape, &mut |scenario| {
+                all.push(scenario);
+                all.len() < MOST && (all.len() % 1024 != 0 || Instant::now() < deadline)
+            });
+            if !whole {
+                coverage.listing_was_cut();
+                break;
+            }
+        }
+        all
+    }
+
+    /// Explores the scenarios `open`, each as far as `level` allows, on all workers.
+    fn pass(
+        &self,
+        scenarios: &[Scenario<O::Spec>],
+        open: &[usize],
+        level: u32,
+        deadline: Instant,
+    ) -> Pass<O::Spec> {
+        let next = AtomicUsize::new(0);
+        let found = AtomicBool::new(false);
+        let findings = Mutex::new(Vec::new());
+        let all_reached = Mutex::new(Vec::new());
+        let work = || {
+            let mut execution = self.execution();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&index) = open.get(at) else { return };
+                if found.load(Ordering::Relaxed) || Instant::now() >= deadline {
+                    return;
+                }
+                let mut exploration = Exploration::<O>::new(&scenarios[index], self.criterion);
+                match plan::explore(&mut exploration, &mut execution, self.search, level, deadline) {
+                    Ok(reached) => lock(&all_reached).push((index, reached)),
+                    Err(finding) => {
+                        found.store(true, Ordering::Relaxed);
+                        lock(&all_reached)
+                            .push((index, Reached { runs: exploration.runs, ..Reached::default() }));
+                        lock(&findings).push((index, finding));
+                        return;
+                    }
+                }
+            }
+        };
+        if self.workers == 1 || open.len() == 1 {
+            work();
+        } else {
+            std::thread::scope(|scope| {
+                for _ in 0..self.workers.min(open.len()) {
+                    scope.spawn(work);
+                }
+            });
+        }
+        // Every scenario before the first that failed was begun before it, and by then finished: the smallest wins.
+        let first =
+            lock(&findings).drain(..).min_by_key(|finding: &(usize, Box<Finding<O::Spec>>)| finding.0);
+        (first, std::mem::take(&mut *lock(&all_reached)))
+    }
+
+    /// The scenario as a list of numbers for a token.
+    pub(crate) fn encode(&self, scenario: &Scenario<O::Spec>) -> Vec<u16> {
+        let letters = self.letters();
+        let code = |op: &<O::Spec as Specification>::Op| {
+            letters.iter().position(|letter| letter == op).map_or(u16::MAX - 1, |index| index as u16)
+        };
+        let mut parts = vec![&scenario.before];
+        parts.extend(&scenario.threads);
+        parts.push(&scenario.after);
+        let mut numbers = Vec::new();
+        for (index, part) in parts.into_iter().enumerate() {
+            if index > 0 {
+                numbers.push(u16::MAX);
+            }
+            numbers.extend(part.iter().map(code));
+        }
+        numbers
+    }
+
+    fn decode(&self, token: &Token) -> Result<Scenario<O::Spec>, TokenError> {
+        if token.program != self.fingerprint() {
+            return Err(TokenError::OtherProgram);
+        }
+        let letters = self.letters();
+        let mut parts: Vec<Vec<<O::Spec as Specification>::Op>> = vec![Vec::new()];
+        for &number in &token.scenario {
+            if number == u16::MAX {
+                parts.push(Vec::new());
+            } else if let (Some(part), Some(op)) = (parts.last_mut(), letters.get(usize::from(number))) {
+                part.push(op.clone());
+            } else {
+                return Err(TokenError::OtherOperations);
+            }
+        }
+        if parts.len() < 2 {
+            return Err(TokenError::Malformed);
+        }
+        let before = parts.remove(0);
+        let after = parts.pop().unwrap_or_default();
+        Ok(Scenario { before, threads: parts, after })
+    }
+
+    /// The operations tokens refer to by number.
+    fn letters(&self) -> Vec<<O::Spec as Specification>::Op> {
+        if let Some(scenario) = &self.scenario {
+            return scenario.operations();
+        }
+        match &self.arguments {
+            Some(ops) => ops.clone(),
+            None => (0..<O::Spec as Specification>::names().len())
+                .flat_map(|index| <O::Spec as Specification>::candidates(index, &self.domain))
+                .collect(),
+        }
+    }
+
+    /// What tells this program from others: the name of the object's type.
+    pub(crate) fn fingerprint(&self) -> u32 {
+        fingerprint(std::any::type_name::<O>())
+    }
+}
+
+/// The first scenario in which something is wrong, and how far each came.
+type Pass<S> = (Option<(usize, Box<Finding<S>>)>, Vec<(usize, Reached)>);
+
+/// A number for a name.
+pub(crate) fn fingerprint(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

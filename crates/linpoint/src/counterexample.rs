@@ -1,0 +1,263 @@
+//! A failure, made small and drawn.
+//!
+//! It is shrunk by scenario (leave an operation out, and look whether the same kind of failure is still there), then by
+//! preemptions (the smallest bound under which it shows). The schedule is then run once more with every step recorded,
+//! and what that run shows is what is reported: the failure is never printed from memory.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::strategy::replay::Replay;
+use linpoint_sched::{Execution, ThreadId, Trace};
+
+use crate::check::Check;
+use crate::explored::{Exploration, Fault, Finding, Results, program};
+use crate::linearize::{Criterion, Moment};
+use crate::plan;
+use crate::report::Coverage;
+use crate::scenario::Scenario;
+use crate::show::{self, Bar};
+use crate::spec::{Object, Specification};
+use crate::token::{self, Guided, Token};
+
+/// A failure that was found, made small, and can be run again.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// One line: what is wrong.
+    pub headline: String,
+    /// The scenario.
+    pub scenario: String,
+    /// The history that nothing explains, as bars; empty for other failures.
+    pub history: String,
+    /// The schedule, a column a thread.
+    pub schedule: String,
+    /// How often the schedule switches away from a thread that could go on.
+    pub preemptions: usize,
+    /// What to pass to `replay`.
+    pub token: String,
+    /// Was it confirmed by running it again and, for a history, by trying every order?
+    pub rechecked: bool,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.headline)?;
+        writeln!(f, "\nscenario: {}", self.scenario)?;
+        if !self.history.is_empty() {
+            write!(f, "\n{}", self.history)?;
+        }
+        writeln!(f, "\nschedule ({} preemptions):\n{}", self.preemptions, self.schedule)?;
+        for note in &self.notes {
+            writeln!(f, "{note}")?;
+        }
+        write!(f, "run it again: .replay(\"{}\")", self.token)
+    }
+}
+
+/// Time given to making a failure smaller.
+const SHRINK: Duration = Duration::from_millis(1500);
+
+impl Counterexample {
+    /// Shrinks and draws what was found in `scenario`.
+    pub(crate) fn new<O: Object>(
+        check: &Check<O>,
+        scenario: &Scenario<O::Spec>,
+        finding: Finding<O::Spec>,
+    ) -> Counterexample {
+        let mut execution = check.execution();
+        let deadline = Instant::now() + SHRINK;
+        let (scenario, finding) =
+            fewer_operations(check, &mut execution, scenario.clone(), finding, deadline);
+        let finding = fewer_preemptions(check, &mut execution, &scenario, finding, deadline);
+        let mut replay = Replay::new(finding.schedule.clone());
+        let again = observe(check, &mut execution, &scenario, &mut replay);
+        match again {
+            Some((confirmed, trace)) => draw(check, &scenario, &confirmed, &trace, Vec::new()),
+            None => {
+                let note = "the same schedule did not fail again: the program depends on more than the schedule \
+                            (time, randomness, addresses, a static that is not reset)";
+                draw(check, &scenario, &finding, &Trace::default(), vec![note.to_owned()])
+            }
+        }
+    }
+
+    /// Runs the schedule of `token` again.
+    pub(crate) fn replay<O: Object>(
+        check: &Check<O>,
+        scenario: &Scenario<O::Spec>,
+        token: &Token,
+        coverage: &mut Coverage,
+    ) -> Option<Counterexample> {
+        let mut execution = check.execution();
+        let mut guided = Guided::new(token.turns.clone());
+        coverage.executions = 1;
+        let (finding, trace) = observe(check, &mut execution, scenario, &mut guided)?;
+        let notes = if guided.exact {
+            Vec::new()
+        } else {
+            vec![
+                "the code has changed since this token was made: the schedule was followed as far as it fits"
+                    .to_owned(),
+            ]
+        };
+        Some(draw(check, scenario, &finding, &trace, notes))
+    }
+}
+
+/// Runs once with every step recorded; what is wrong with that run, if anything is.
+fn observe<O: Object>(
+    check: &Check<O>,
+    execution: &mut Execution,
+    scenario: &Scenario<O::Spec>,
+    strategy: &mut dyn linpoint_sched::strategy::Strategy,
+) -> Option<(Finding<O::Spec>, Trace)> {
+    let results: Results<O::Spec> = Arc::new(Mutex::new(Vec::new()));
+    let mut exploration = Exploration::<O>::new(scenario, check.criterion_asked());
+    let trace = {
+        let program = program::<O>(scenario, &results);
+        execution.trace(&program, strategy).1
+    };
+    exploration.judge(execution.record(), &results).err().map(|finding| (*finding, trace))
+}
+
+/// Leaves out operations as long as the same kind of failure remains.
+fn fewer_operations<O: Object>(
+    check: &Check<O>,
+    execution: &mut Execution,
+    mut scenario: Scenario<O::Spec>,
+    mut finding: Finding<O::Spec>,
+    deadline: Instant,
+) -> (Scenario<O::Spec>, Finding<O::Spec>) {
+    let mut index = 0;
+    while index < scenario.len() && Instant::now() < deadline {
+        let smaller = scenario.without(index);
+        let mut exploration = Exploration::<O>::new(&smaller, check.criterion_asked());
+        match plan::explore(&mut exploration, execution, check.search_asked(), 0, deadline) {
+            Err(found) if found.fault.resembles(&finding.fault) => {
+                finding = *found;
+                scenario = smaller;
+                index = 0;
+            }
+            _ => index += 1,
+        }
+    }
+    (scenario, finding)
+}
+
+/// Looks for the failure with fewer preemptions.
+fn fewer_preemptions<O: Object>(
+    check: &Check<O>,
+    execution: &mut Execution,
+    scenario: &Scenario<O::Spec>,
+    finding: Finding<O::Spec>,
+    deadline: Instant,
+) -> Finding<O::Spec> {
+    for bound in 0..finding.preemptions as u32 {
+        let mut exploration = Exploration::<O>::new(scenario, check.criterion_asked());
+        let walked = exploration.walk(execution, &mut Dfs::bounded(bound), 200_000, Some(deadline));
+        match walked {
+            Err(found) if found.fault.resembles(&finding.fault) => return *found,
+            _ if Instant::now() >= deadline => break,
+            _ => {}
+        }
+    }
+    finding
+}
+
+fn draw<O: Object>(
+    check: &Check<O>,
+    scenario: &Scenario<O::Spec>,
+    finding: &Finding<O::Spec>,
+    trace: &Trace,
+    mut notes: Vec<String>,
+) -> Counterexample {
+    let bars = bars(scenario, &finding.results);
+    let criterion = check.criterion_asked();
+    let (headline, history, rechecked) = match &finding.fault {
+        Fault::Failure(failure) => (failure.to_string(), String::new(), !trace.lines.is_empty()),
+        Fault::Unexplained { moments, should_not_wait: Some(failure), rechecked } => {
+            notes.push(format!("nobody can go on: {failure}"));
+            let headline = "operations wait for ever that the specification would let go on".to_owned();
+            (headline, show::history(&bars, moments), *rechecked)
+        }
+        Fault::Unexplained { moments, should_not_wait: None, rechecked } => {
+            let headline = format!("not {}: {}", criterion.adjective(), why(&bars, moments, criterion));
+            (headline, show::history(&bars, moments), *rechecked)
+        }
+    };
+    let parts = scenario.threads.len();
+    let name = move |thread: ThreadId| match thread.index() {
+        0 => "main".to_owned(),
+        index if index <= parts => format!("thread {index}"),
+        index => format!("thread {index} (its own)"),
+    };
+    let turns = turns(check, scenario, finding);
+    let token = Token { program: check.fingerprint(), scenario: check.encode(scenario), turns };
+    Counterexample {
+        headline,
+        scenario: scenario.to_string(),
+        history,
+        schedule: show::schedule(trace, &name),
+        preemptions: finding.preemptions,
+        token: token.to_string(),
+        rechecked,
+        notes,
+    }
+}
+
+/// The turns of the failing schedule.
+fn turns<O: Object>(
+    check: &Check<O>,
+    scenario: &Scenario<O::Spec>,
+    finding: &Finding<O::Spec>,
+) -> Vec<token::Turn> {
+    let mut execution = check.execution();
+    let results: Results<O::Spec> = Arc::new(Mutex::new(Vec::new()));
+    let program = program::<O>(scenario, &results);
+    execution.run(&program, &mut Replay::new(finding.schedule.clone()));
+    token::turns(execution.record())
+}
+
+/// Each operation in words, with its lane.
+fn bars<S: Specification>(scenario: &Scenario<S>, results: &[Option<S::Ret>]) -> Vec<Bar> {
+    let mut bars = Vec::new();
+    let mut add = |lane: String, ops: &[S::Op]| {
+        for op in ops {
+            let answer = match results.get(bars.len()) {
+                Some(Some(ret)) => match S::show_ret(ret).as_str() {
+                    "()" => String::new(),
+                    text => format!(" → {text}"),
+                },
+                _ => " …".to_owned(),
+            };
+            bars.push(Bar { lane: lane.clone(), label: format!("{}{answer}", S::show_op(op)) });
+        }
+    };
+    add("main".to_owned(), &scenario.before);
+    for (index, ops) in scenario.threads.iter().enumerate() {
+        add(format!("thread {}", index + 1), ops);
+    }
+    add("main".to_owned(), &scenario.after);
+    bars
+}
+
+/// One sentence.
+fn why(bars: &[Bar], moments: &[Moment], criterion: Criterion) -> String {
+    let list: Vec<&str> = moments
+        .iter()
+        .filter_map(|moment| match moment {
+            Moment::Return(op) => Some(bars[*op].label.as_str()),
+            Moment::Call(_) => None,
+        })
+        .collect();
+    let order = match criterion {
+        Criterion::Linearizability => "that keeps the order of operations that do not overlap",
+        Criterion::SequentialConsistency => "that keeps each thread's order",
+        Criterion::QuiescentConsistency => "that keeps the order across quiet moments",
+    };
+    format!("no order of {} {order} gives these answers", list.join(", "))
+}

@@ -1,0 +1,261 @@
+//! One scenario under one strategy: every run's trace is asked about once.
+
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use linpoint_sched::clocks::Clocks;
+use linpoint_sched::strategy::Strategy;
+use linpoint_sched::{Ending, Execution, Failure, Run, ThreadId, mark_call, mark_return, thread, untracked};
+use rustc_hash::FxHashMap;
+
+use crate::key::{Key, Keys};
+use crate::linearize::{Criterion, Moment, Question, explained_by_brute_force, unexplained};
+use crate::scenario::Scenario;
+use crate::spec::{Object, Specification};
+
+/// What was found wrong in a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding<S: Specification> {
+    pub(crate) fault: Fault,
+    pub(crate) schedule: Vec<ThreadId>,
+    pub(crate) preemptions: usize,
+    /// What each operation answered.
+    pub(crate) results: Vec<Option<S::Ret>>,
+}
+
+/// What kind of wrong.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// A history that nothing explains.
+    Unexplained { moments: Vec<Moment>, should_not_wait: Option<Failure>, rechecked: bool },
+    /// Something else: a panic, a race, a claim.
+    Failure(Failure),
+}
+
+impl Fault {
+    /// Two faults that a user would call the same.
+    pub(crate) fn resembles(&self, other: &Fault) -> bool {
+        match (self, other) {
+            (Fault::Unexplained { .. }, Fault::Unexplained { .. }) => true,
+            (Fault::Failure(a), Fault::Failure(b)) => a.name() == b.name(),
+            _ => false,
+        }
+    }
+}
+
+/// How far a walk over the schedules went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The strategy came to its end.
+    Exhausted,
+    /// The number of runs or the time allowed was used up.
+    Budget,
+}
+
+/// A scenario being explored; it remembers the keys it has settled from one strategy to the next.
+pub(crate) struct Exploration<'a, O: Object> {
+    scenario: &'a Scenario<O::Spec>,
+    ops: Vec<<O::Spec as Specification>::Op>,
+    predecessor: Vec<Option<usize>>,
+    criterion: Criterion,
+    keys: Keys,
+    key: Key,
+    clocks: Clocks,
+    numbers: FxHashMap<<O::Spec as Specification>::Ret, u32>,
+    answers: Vec<u32>,
+    pub(crate) runs: u64,
+}
+
+/// What the operations of a run answered.
+pub(crate) type Results<S> = Arc<Mutex<Vec<Option<<S as Specification>::Ret>>>>;
+
+const PENDING: u32 = u32::MAX;
+const IDLE: u32 = u32::MAX - 1;
+const ABSENT: u32 = u32::MAX - 2;
+
+impl<'a, O: Object> Exploration<'a, O> {
+    pub(crate) fn new(scenario: &'a Scenario<O::Spec>, criterion: Criterion) -> Self {
+        let ops = scenario.operations();
+        Exploration {
+            scenario,
+            ops,
+            predecessor: scenario.predecessors(),
+            criterion,
+            keys: Keys::default(),
+            key: Key::default(),
+            clocks: Clocks::default(),
+            numbers: FxHashMap::default(),
+            answers: Vec::new(),
+            runs: 0,
+        }
+    }
+
+    /// The operations, by number.
+    pub(crate) fn operations(&self) -> &[<O::Spec as Specification>::Op] {
+        &self.ops
+    }
+
+    /// How many different questions were asked.
+    pub(crate) fn questions(&self) -> usize {
+        self.keys.asked
+    }
+
+    /// Runs the scenario as `strategy` says, until something is wrong, or it has no more, or the budget is used up.
+    pub(crate) fn walk(
+        &mut self,
+        execution: &mut Execution,
+        strategy: &mut dyn Strategy,
+        runs: u64,
+        deadline: Option<Instant>,
+    ) -> Result<Stop, Box<Finding<O::Spec>>> {
+        let results: Results<O::Spec> = Arc::new(Mutex::new(Vec::new()));
+        self.walk_with(execution, strategy, runs, deadline, &results)
+    }
+
+    /// As [`Exploration::walk`], with the answers of the latest run in `results`.
+    pub(crate) fn walk_with(
+        &mut self,
+        execution: &mut Execution,
+        strategy: &mut dyn Strategy,
+        runs: u64,
+        deadline: Option<Instant>,
+        results: &Results<O::Spec>,
+    ) -> Result<Stop, Box<Finding<O::Spec>>> {
+        let program = program::<O>(self.scenario, results);
+        let mut made = 0;
+        loop {
+            execution.run(&program, strategy);
+            self.runs += 1;
+            made += 1;
+            self.judge(execution.record(), results)?;
+            if !strategy.advance(execution.record()) {
+                return Ok(Stop::Exhausted);
+            }
+            let late = made % 256 == 0 && deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if made >= runs || late {
+                return Ok(Stop::Budget);
+            }
+        }
+    }
+
+    /// Is the run all right?
+    pub(crate) fn judge(
+        &mut self,
+        run: &Run,
+        results: &Results<O::Spec>,
+    ) -> Result<(), Box<Finding<O::Spec>>> {
+        let results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let finding = |fault| {
+            let (schedule, preemptions) = (run.schedule(), run.preemptions());
+            Box::new(Finding { fault, schedule, preemptions, results: results.clone() })
+        };
+        match &run.ending {
+            Ending::Abandoned => return Ok(()),
+            Ending::Failed(failure) => return Err(finding(Fault::Failure(failure.clone()))),
+            Ending::Complete | Ending::Stuck(_) => {}
+        }
+        self.clocks.update(run, 0);
+        self.key.compute(run, &self.clocks, self.ops.len());
+        self.number(&results);
+        if self.keys.covers(&self.answers, &self.key.cannot) {
+            return Ok(());
+        }
+        self.key.compute_after(run, &self.clocks);
+        let question = Question {
+            ops: &self.ops,
+            results: &results,
+            cannot: &self.key.cannot,
+            after: &self.key.after,
+            predecessor: &self.predecessor,
+            idle: self.key.idle,
+            absent: self.key.absent,
+            stuck: self.key.stuck,
+            criterion: self.criterion,
+        };
+        let Some(found) = unexplained::<O::Spec>(&question) else {
+            self.keys.insert(&self.answers, &self.key.cannot);
+            return Ok(());
+        };
+        let rechecked = explained_by_brute_force(&question, &found.moments);
+        assert!(
+            rechecked != Some(true),
+            "two deciders disagree about a history: this is a bug in linpoint, please report it"
+        );
+        let should_not_wait = match &run.ending {
+            Ending::Stuck(failure) if found.should_not_wait => Some(failure.clone()),
+            _ => None,
+        };
+        Err(finding(Fault::Unexplained {
+            moments: found.moments,
+            should_not_wait,
+            rechecked: rechecked.is_some(),
+        }))
+    }
+
+    /// Numbers the answers, so that keys are compared by numbers.
+    fn number(&mut self, results: &[Option<<O::Spec as Specification>::Ret>]) {
+        self.answers.clear();
+        for (index, result) in results.iter().enumerate() {
+            let bit = 1 << index;
+            let answer = match result {
+                _ if self.key.absent & bit != 0 => ABSENT,
+                _ if self.key.idle & bit != 0 => IDLE,
+                None => PENDING,
+                Some(ret) => match self.numbers.get(ret) {
+                    Some(&number) => number,
+                    None => {
+                        let next = self.numbers.len() as u32;
+                        self.numbers.insert(ret.clone(), next);
+                        next
+                    }
+                },
+            };
+            self.answers.push(answer);
+        }
+        self.answers.push(u32::from(self.key.stuck));
+    }
+}
+
+/// The program that runs `scenario` once and leaves the answers in `results`.
+pub(crate) fn program<'a, O: Object>(
+    scenario: &'a Scenario<O::Spec>,
+    results: &'a Results<O::Spec>,
+) -> impl Fn() + 'a {
+    let count = scenario.len();
+    move || {
+        untracked(|| {
+            let mut slots = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            slots.clear();
+            slots.resize(count, None);
+        });
+        // On the heap, where its state can be compared between executions.
+        let object = Box::new(O::create());
+        let object = &*object;
+        perform_all(object, &scenario.before, 0, results);
+        let mut base = scenario.before.len();
+        thread::run_all(scenario.threads.iter().map(|ops| {
+            let first = base;
+            base += ops.len();
+            Box::new(move || perform_all(object, ops, first, results)) as Box<dyn FnOnce() + Send + '_>
+        }));
+        perform_all(object, &scenario.after, base, results);
+    }
+}
+
+/// Performs operations one after the other, marking where each begins and ends.
+fn perform_all<O: Object>(
+    object: &O,
+    ops: &[<O::Spec as Specification>::Op],
+    first: usize,
+    results: &Results<O::Spec>,
+) {
+    for (index, op) in ops.iter().enumerate() {
+        let number = first + index;
+        mark_call(number as u32);
+        let answer = object.perform(op);
+        mark_return(number as u32);
+        untracked(|| {
+            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[number] = Some(answer.clone());
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! From a run to the question about its trace: the results, and who cannot come before whom.
+//!
+//! The pair (results, cannot) is the *key* of the trace. Keys are far fewer than traces, and most of them are settled
+//! by one seen before: the same results with fewer entries in `cannot` were fine, so these are.
+
+use linpoint_sched::clocks::Clocks;
+use linpoint_sched::{Ending, MarkKind, Run, ThreadId, ThreadSet};
+use rustc_hash::FxHashMap;
+
+/// Where an operation lies in its thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    thread: usize,
+    /// Own steps of the thread when it was called.
+    from: u32,
+    /// Own steps of the thread when it returned, or at the end of the run.
+    to: u32,
+    called: bool,
+    returned: bool,
+}
+
+/// The key of a run's trace. Reused from run to run.
+#[derive(Debug, Default)]
+pub(crate) struct Key {
+    spans: Vec<Span>,
+    /// For each operation: those it cannot come before.
+    pub(crate) cannot: Vec<u64>,
+    /// For each operation: those whose last access happens before its first. No part of the key: it follows from the
+    /// trace, and the verdict does not depend on it.
+    pub(crate) after: Vec<u64>,
+    /// The operations that were called and made no access and did not return.
+    pub(crate) idle: u64,
+    /// The operations that were never called: not part of the history.
+    pub(crate) absent: u64,
+    /// The operations that returned.
+    pub(crate) returned: u64,
+    pub(crate) stuck: bool,
+}
+
+impl Key {
+    /// Works out the key of `run`, which has `operations` operations.
+    pub(crate) fn compute(&mut self, run: &Run, clocks: &Clocks, operations: usize) {
+        self.spans.clear();
+        self.spans.resize(operations, Span::default());
+        for mark in &run.marks {
+            let span = &mut self.spans[mark.operation as usize];
+            match mark.kind {
+                MarkKind::Call => {
+                    let steps = run.threads[mark.thread.index()].steps;
+                    *span = Span {
+                        thread: mark.thread.index(),
+                        from: mark.own_steps,
+                        to: steps,
+                        called: true,
+                        returned: false,
+                    };
+                }
+                MarkKind::Return => {
+                    span.to = mark.own_steps;
+                    span.returned = true;
+                }
+            }
+        }
+        self.stuck = matches!(run.ending, Ending::Stuck(_));
+        self.idle = 0;
+        self.absent = 0;
+        self.returned = 0;
+        self.cannot.clear();
+        self.after.clear();
+        for (index, span) in self.spans.iter().enumerate() {
+            let bit = 1 << index;
+            if !span.called {
+                self.absent |= bit;
+            } else if span.returned {
+                self.returned |= bit;
+            } else if span.from == span.to {
+                self.idle |= bit;
+            }
+        }
+        for index in 0..operations {
+            let bit = 1 << index;
+            let set = if self.returned & bit != 0 { bit | self.not_after(index, run, clocks) } else { 0 };
+            self.cannot.push(set);
+        }
+    }
+
+    /// Works out `after`, which only a question that is really asked needs.
+    pub(crate) fn compute_after(&mut self, run: &Run, clocks: &Clocks) {
+        self.after.clear();
+        for (operation, b) in self.spans.iter().enumerate() {
+            let mut set = 0;
+            if b.called {
+                let has_access = b.from < b.to;
+                let seen = seen(run, clocks, b.thread, b.from + u32::from(has_access));
+                for (index, a) in self.spans.iter().enumerate() {
+                    let before = if a.thread == b.thread {
+                        index < operation
+                    } else {
+                        seen[a.thread] >= a.to.max(a.from + 1)
+                    };
+                    if a.returned && before {
+                        set |= 1 << index;
+                    }
+                }
+            }
+            self.after.push(set);
+        }
+    }
+
+    /// The operations whose first access happens before or at the last access of `operation`.
+    fn not_after(&self, operation: usize, run: &Run, clocks: &Clocks) -> u64 {
+        let a = self.spans[operation];
+        // What had happened, as seen from the last step of `a`, or from where it lies if it made none.
+        let seen = seen(run, clocks, a.thread, a.to);
+        let mut set = 0;
+        for (index, x) in self.spans.iter().enumerate() {
+            if !x.called {
+                continue;
+            }
+            let first_seen = if x.thread == a.thread {
+                // In the same thread the order is that of the program, and so are the numbers.
+                index <= operation
+            } else {
+                seen[x.thread] > x.from
+            };
+            if first_seen {
+                set |= 1 << index;
+            }
+        }
+        set & !self.idle
+    }
+}
+
+/// How many steps of each thread had happened, as seen by `thread` after `own_steps` steps of its own.
+fn seen<'a>(run: &Run, clocks: &'a Clocks, thread: usize, own_steps: u32) -> &'a [u32] {
+    const NOTHING: [u32; ThreadSet::CAPACITY] = [0; ThreadSet::CAPACITY];
+    let (mut thread, mut own_steps) = (thread, own_steps);
+    while own_steps == 0 {
+        let Some(parent) = run.threads[thread].parent else { return &NOTHING };
+        own_steps = run.threads[thread].born_at;
+        thread = parent.index();
+    }
+    let step = clocks.steps_of(ThreadId(thread as u8))[own_steps as usize - 1];
+    clocks.past(step as usize)
+}
+
+/// Keys seen so far, for one scenario.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    fine: FxHashMap<Box<[u32]>, Vec<Box<[u64]>>>,
+    /// How many different keys were asked about.
+    pub(crate) asked: usize,
+}
+
+impl Keys {
+    /// Is a key with these results known to be fine? `results` numbers what each operation answered.
+    pub(crate) fn covers(&self, results: &[u32], cannot: &[u64]) -> bool {
+        self.fine.get(results).is_some_and(|known| {
+            known.iter().any(|fine| fine.iter().zip(cannot).all(|(fine, now)| fine & !now == 0))
+        })
+    }
+
+    /// This key is fine.
+    pub(crate) fn insert(&mut self, results: &[u32], cannot: &[u64]) {
+        self.asked += 1;
+        let known = self.fine.entry(results.into()).or_default();
+        known.retain(|fine| !fine.iter().zip(cannot).all(|(fine, now)| now & !fine == 0));
+        known.push(cannot.into());
+    }
+}

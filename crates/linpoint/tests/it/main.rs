@@ -1,0 +1,3 @@
+//! The harness on small objects.
+
+mod treiber;
