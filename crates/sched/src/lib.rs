@@ -5,6 +5,7 @@ pub mod atomic;
 pub mod clocks;
 mod event;
 mod execution;
+pub mod explore;
 mod failure;
 mod fiber;
 mod heap;

@@ -10,6 +10,8 @@ use crate::run::Run;
 
 pub mod dfs;
 pub mod dpor;
+pub mod pct;
+pub mod preemption_bound;
 pub mod race_reversal;
 pub mod random_walk;
 pub mod replay;

@@ -23,6 +23,8 @@ struct Node {
     chosen: ThreadId,
     /// Not yet tried here.
     left: ThreadSet,
+    /// How many there were to try.
+    width: u8,
     /// Who would go on without a switch, if it can.
     runs: Option<ThreadId>,
     /// Preemptions up to and including this choice.
@@ -43,6 +45,35 @@ impl Dfs {
     /// Did the bound keep a schedule out?
     pub fn was_cut(&self) -> bool {
         self.cut
+    }
+
+    /// Hands over part of what is left: the first untried choice nearest to the root, for another worker to search.
+    pub fn split(&mut self) -> Option<Dfs> {
+        let depth = self.path.iter().position(|node| !node.left.is_empty())?;
+        let thread = self.path[depth].left.first()?;
+        self.path[depth].left.remove(thread);
+        let mut path = self.path[..=depth].to_vec();
+        for node in &mut path {
+            node.left = ThreadSet::EMPTY;
+        }
+        let before = depth.checked_sub(1).map_or(0, |above| path[above].spent);
+        let node = &mut path[depth];
+        node.chosen = thread;
+        node.spent = before + u32::from(node.runs.is_some_and(|runs| runs != thread));
+        let prefix = path.iter().map(|node| node.chosen).collect();
+        Some(Dfs { path, prefix, bound: self.bound, cut: false })
+    }
+
+    /// Which part of the tree is behind us, if all branches of a point are about as large (Knuth 1975).
+    pub fn progress(&self) -> f64 {
+        let mut share = 1.0;
+        let mut done = 0.0;
+        for node in &self.path {
+            let width = f64::from(node.width);
+            share /= width;
+            done += share * (width - 1.0 - node.left.len() as f64);
+        }
+        done + share
     }
 
     fn spent(&self) -> u32 {
@@ -72,7 +103,8 @@ impl Strategy for Dfs {
             self.cut |= !left.is_empty();
             left = ThreadSet::EMPTY;
         }
-        self.path.push(Node { chosen, left, runs, spent });
+        let width = left.len() as u8 + 1;
+        self.path.push(Node { chosen, left, width, runs, spent });
         Some(chosen)
     }
 

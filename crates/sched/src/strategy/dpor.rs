@@ -95,6 +95,19 @@ impl Dpor {
         self.path.iter().map(|node| u64::from(left(node))).sum()
     }
 
+    /// Which part of what is known to be left is behind us, if all branches of a point are about as large. More may
+    /// turn up.
+    pub fn progress(&self) -> f64 {
+        let mut share = 1.0;
+        let mut done = 0.0;
+        for node in &self.path {
+            let count = |set: u64| f64::from((set & !node.sleep.0).count_ones());
+            share /= count(node.backtrack.0).max(1.0);
+            done += share * count(node.done.0);
+        }
+        done + share
+    }
+
     /// The sleepers of a new point, behind the last one on the path.
     fn wake(&mut self, run: &Run) -> (ThreadSet, (u32, u32)) {
         let from = self.asleep.len() as u32;

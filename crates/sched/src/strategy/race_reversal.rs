@@ -2,13 +2,13 @@
 //!
 //! There is no stack and no sleep set. For every race (g, f) of a run (`races.rs`) the run with f before g is put into
 //! a queue as a prefix W: the steps of the run that happen neither after g nor after f, without these two, then f's
-//! thread. That is done twice: over the whole run (the *long* W), and cut where f stood (the *short* one, which has
-//! fewer preemptions). The best W is taken out, dropped if it is covered, and otherwise run. It is *covered* if the trace
-//! of W is the beginning of the trace of a run made before.
+//! thread. That is done twice: over the whole run (the *long* W), and cut where f stood (the *short* one). The best W
+//! is taken out, dropped if it is covered, and otherwise run. It is *covered* if the trace of W is the beginning of the
+//! trace of a run made before.
 //!
-//! **Order:** fewest preemptions, then the earliest race, then the oldest. After W the running thread is kept; where
-//! it cannot go on, a thread about to touch what was written last is preferred. Bugs need few preemptions, and
-//! somebody who looks at what just changed.
+//! **Order:** short before long, fewest preemptions, then the earliest race, then the oldest. After W the running
+//! thread is kept; where it cannot go on, one about to touch what was written last is preferred, then one about to
+//! read. Bugs need few preemptions, and somebody who looks at what just changed.
 //!
 //! # Why every trace is found
 //! Let T be the trace of a full run, E the one among those made that has the most steps in common with it, as a common
@@ -41,7 +41,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashSet;
 
 use crate::clocks::Clocks;
-use crate::event::ThreadId;
+use crate::event::{Action, ThreadId};
 use crate::execution::Execution;
 use crate::races::Races;
 use crate::run::{Ending, Run};
@@ -73,11 +73,11 @@ pub struct RaceReversal {
 /// A W, as the run it comes from and its race. Ordered by what is to be run first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
+    long: bool,
     preemptions: u32,
-    race: u32,
+    g: u32,
     age: u32,
     trace: u32,
-    g: u32,
     f: u32,
     /// Where W ends.
     end: u32,
@@ -98,11 +98,6 @@ impl RaceReversal {
     /// How many traces were found.
     pub fn traces(&self) -> usize {
         self.traces.len()
-    }
-
-    /// The fewest preemptions of a prefix that waits: every trace with a run of fewer was found.
-    pub fn bound(&self) -> Option<u32> {
-        self.queue.peek().map(|candidate| candidate.0.preemptions)
     }
 
     /// About how many bytes are in use.
@@ -132,13 +127,12 @@ impl RaceReversal {
             if x == f || x == len {
                 // The short W ends here, then the long one.
                 if anew {
-                    let preemptions = preemptions + u32::from(preempts(previous, thread));
-                    if self.known.insert(self.key(thread)) {
-                        let end = x as u32;
-                        let (race, age) = (g as u32, self.age);
+                    let long = x == len;
+                    if self.known.insert(self.key(thread) ^ u64::from(long)) {
+                        let preemptions = preemptions + u32::from(preempts(previous, thread));
+                        let (g, f, end, age) = (g as u32, f as u32, x as u32, self.age);
                         self.age += 1;
-                        let (g, f) = (g as u32, f as u32);
-                        let candidate = Candidate { preemptions, race, age, trace, g, f, end, thread };
+                        let candidate = Candidate { long, preemptions, g, age, trace, f, end, thread };
                         self.queue.push(Reverse(candidate));
                     }
                 }
@@ -222,7 +216,9 @@ impl Strategy for RaceReversal {
         let written = at.record().accesses.iter().rev().find(|access| access.effect.writes());
         let looks =
             |&thread: &ThreadId| written.is_some_and(|access| at.intended_loc(thread) == Some(access.loc));
-        enabled.iter().find(looks).or_else(|| enabled.first())
+        let reads =
+            |&thread: &ThreadId| at.intent(thread).is_some_and(|intent| intent.action == Action::Load);
+        enabled.iter().find(looks).or_else(|| enabled.iter().find(reads)).or_else(|| enabled.first())
     }
 
     fn clocks(&mut self, run: &Run) -> Option<&Clocks> {

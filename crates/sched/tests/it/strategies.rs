@@ -1,5 +1,7 @@
 //! Every strategy that claims completeness finds what plain depth-first search finds.
 
+mod first_violation;
+mod keys;
 mod named_programs;
 mod programs;
 mod random_programs;

@@ -3,6 +3,7 @@
 use linpoint_sched::random::Random;
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::dpor::Dpor;
+use linpoint_sched::strategy::preemption_bound::PreemptionBound;
 use linpoint_sched::strategy::race_reversal::RaceReversal;
 
 use super::programs::{Found, Kind, Program, explore};
@@ -18,6 +19,16 @@ fn check(kind: Kind, seed: u64, count: usize) {
         let mut dpor = Dpor::new();
         let found = explore(&program, &mut dpor, usize::MAX).unwrap();
         same(&program, "dpor", &all, &found);
+        for bound in 0..3 {
+            let within = explore(&program, &mut Dfs::bounded(bound), usize::MAX).unwrap();
+            let mut bounded = PreemptionBound::new(bound, bound);
+            let found = explore(&program, &mut bounded, usize::MAX).unwrap();
+            same(&program, "preemption bound", &within, &found);
+            assert_eq!(bounded.completed(), Some(bound));
+            if bounded.is_complete() {
+                same(&program, "every preemption", &all, &found);
+            }
+        }
         let found = explore(&program, &mut RaceReversal::new(), usize::MAX).unwrap();
         same(&program, "race reversal", &all, &found);
         assert_eq!(found.runs, found.traces.len() + found.abandoned, "a trace found twice: {program:?}");
