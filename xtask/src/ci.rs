@@ -11,6 +11,8 @@ use std::time::Instant;
 pub fn run() -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step("clippy", cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    let parquet = ["clippy", "--package", "linpoint-history", "--features", "parquet", "--all-targets"];
+    step("clippy, with Parquet", cargo(&[&parquet[..], &["--", "-D", "warnings"]].concat()))?;
     if is_installed("nextest") {
         step("tests", cargo(&["nextest", "run", "--workspace", "--no-tests=pass"]))?;
     } else {

@@ -2,8 +2,10 @@
 //!
 //! `cargo run --release -p linpoint-check --example generic_speed`
 //!
-//! Histories: processes alternate short gaps and operations of exponential duration; each operation takes effect at a moment
-//! uniform in its interval. One line an object: operations, seconds, configurations kept (most, mean).
+//! Histories are made by `play/history.rs`. One line an object: operations, seconds, configurations kept (most, mean).
+
+#[path = "play/history.rs"]
+mod play;
 
 use std::time::Instant;
 
@@ -16,6 +18,8 @@ use linpoint_history::spec::Deterministic;
 use linpoint_history::{
     Builtin, Call, History, Kind, OpCode, OpDecl, Operation, Shape, Signature, Spec, Value,
 };
+
+use play::Plan;
 
 /// A user's register: `write`, `read`, `cas`.
 struct Register(Signature);
@@ -101,39 +105,19 @@ impl Deterministic for Counter {
 }
 
 /// A linearizable history of `operations` calls chosen by `choose`, the last `pending` of which never answer.
-fn generate<S: Spec>(
-    spec: &S,
+fn generate<D: Deterministic>(
+    spec: &D,
     processes: u64,
     operations: usize,
     pending: usize,
     choose: impl Fn(&mut Rng) -> (u8, Value),
-    answer: impl Fn(&S::State, Call<'_>) -> (Value, S::State),
 ) -> History {
-    let mut rng = Rng::new(42);
-    let mut history = History::new();
-    let mut clocks: Vec<f64> = (0..processes).map(|_| rng.unit() * 10.0).collect();
-    let mut points = Vec::new();
-    while history.operations.len() < operations {
-        let lane = (0..clocks.len()).min_by(|&a, &b| clocks[a].total_cmp(&clocks[b])).expect("a process");
-        let call = clocks[lane] + rng.unit();
-        let ret = call - 10.0 * (1.0 - rng.unit()).ln() + 0.01;
-        let (op, arg) = choose(&mut rng);
-        let process = history.symbols.process(&Value::Int(lane as i64));
-        let mut row = Operation::new(process, OpCode(op));
-        (row.call, row.ret) = ((call * 1e6) as i64, (ret * 1e6) as i64);
-        row.arg = history.symbols.intern(&arg);
-        points.push((call + rng.unit() * (ret - call), history.operations.len(), arg));
-        history.operations.push(row);
-        clocks[lane] = ret;
-    }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut state = spec.initial();
-    for (_, index, arg) in points {
-        let row = &mut history.operations[index];
-        let (result, next) = answer(&state, Call { op: row.op(), process: row.process(), arg: &arg });
-        row.result = history.symbols.intern(&result);
-        state = next;
-    }
+    let plan = Plan { processes, operations, gap: 1.0, seed: 42 };
+    let choose = |rng: &mut Rng| {
+        let (op, arg) = choose(rng);
+        (OpCode(op), arg)
+    };
+    let mut history = play::history(spec, &plan, choose, apply(spec));
     for row in history.operations.iter_mut().rev().take(pending) {
         row.ret = Operation::NEVER;
     }
@@ -236,22 +220,22 @@ fn main() {
         (32, 10_000, 0),
     ] {
         let spec = register();
-        let history = generate(&spec, processes, operations, pending, write_read, apply(&spec));
+        let history = generate(&spec, processes, operations, pending, write_read);
         measure(&format!("register {processes} x {operations}, {pending} pending"), spec, &[history]);
         let spec = register();
-        let history = generate(&spec, processes, operations, pending, write_read_cas, apply(&spec));
+        let history = generate(&spec, processes, operations, pending, write_read_cas);
         measure(&format!("cas-register {processes} x {operations}, {pending} pending"), spec, &[history]);
     }
     let spec = counter();
     let increments = |rng: &mut Rng| (if rng.chance(0.5) { 0 } else { 3 }, Value::Null);
-    let history = generate(&spec, 16, 100_000, 0, increments, apply(&spec));
+    let history = generate(&spec, 16, 100_000, 0, increments);
     measure("counter, increments 16 x 100000", spec, &[history]);
     let spec = counter();
     let adds = |rng: &mut Rng| match rng.chance(0.5) {
         true => (1, Value::Int(rng.below(7) as i64 - 3)),
         false => (3, Value::Null),
     };
-    let history = generate(&spec, 16, 100_000, 0, adds, apply(&spec));
+    let history = generate(&spec, 16, 100_000, 0, adds);
     measure("counter, add -3..3 16 x 100000", spec, &[history]);
     let spec = counter();
     let fetch = |rng: &mut Rng| match rng.below(3) {
@@ -259,13 +243,13 @@ fn main() {
         1 => (2, Value::Int(rng.below(7) as i64 - 3)),
         _ => (3, Value::Null),
     };
-    let history = generate(&spec, 16, 100_000, 0, fetch, apply(&spec));
+    let history = generate(&spec, 16, 100_000, 0, fetch);
     measure("counter, add and fetch_add 16 x 100000", spec, &[history]);
 
     for keys in [4usize, 16] {
         let spec = register();
         // One store: operations are dealt to keys, and each key is checked apart.
-        let whole = generate(&spec, 16, 100_000, 0, write_read_cas, apply(&spec));
+        let whole = generate(&spec, 16, 100_000, 0, write_read_cas);
         let mut rng = Rng::new(5);
         let mut parts: Vec<History> = (0..keys).map(|_| History::new()).collect();
         for row in &whole.operations {
@@ -282,18 +266,7 @@ fn main() {
 /// New results for a part of a history, from an order by moments in the intervals.
 fn refill(spec: &Register, part: &mut History) {
     let mut rng = Rng::new(9);
-    let mut points: Vec<(f64, usize)> = part
-        .operations
-        .iter()
-        .enumerate()
-        .map(|(i, op)| (op.call as f64 + rng.unit() * (op.ret - op.call) as f64, i))
-        .collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut state = Deterministic::initial(spec);
-    for (_, index) in points {
-        let row = &mut part.operations[index];
-        let arg = part.symbols.value(row.arg);
-        let result = spec.apply(&mut state, Call { op: row.op(), process: row.process(), arg: &arg });
-        row.result = part.symbols.intern(&result);
-    }
+    let point = |(at, op): (usize, &Operation)| (op.call as f64 + rng.unit() * (op.ret - op.call) as f64, at);
+    let points = part.operations.iter().enumerate().map(point).collect();
+    play::fill(spec, part, points, apply(spec));
 }

@@ -5,6 +5,10 @@
 //! For each setting: metastates held while an event was handled (most), kept after it (most, mean), operations kept in them,
 //! and seconds. `>` marks a run that was stopped at the bound. The text reports about 10, 30, 100, 300 and 1000 metastates at most for 2, 3, 4, 5 and 6 threads.
 
+#[allow(dead_code)]
+#[path = "play/history.rs"]
+mod play;
+
 use std::time::Instant;
 
 use linpoint_check::engine::{self, Context};
@@ -14,7 +18,9 @@ use linpoint_check::timeline::Ties;
 use linpoint_check::{Budget, Timeline};
 use linpoint_history::rng::Rng;
 use linpoint_history::specs::codes::priority_queue::{CHANGE_KEY, INSERT, REMOVE};
-use linpoint_history::{Builtin, Call, History, Kind, OpCode, Operation, Spec, Value};
+use linpoint_history::{Builtin, History, Kind, Value};
+
+use play::Plan;
 
 const OPERATIONS: usize = 1_000;
 
@@ -38,7 +44,7 @@ fn main() {
         "{OPERATIONS} operations; metastates held at most, kept at most, kept on average; operations kept; seconds"
     );
     for threads in 2..=6 {
-        let history = history(&spec, threads, OPERATIONS);
+        let history = history(&spec, threads);
         println!("\n{threads} threads");
         for (name, switches) in settings {
             let start = Instant::now();
@@ -75,37 +81,13 @@ fn main() {
 }
 
 /// A linearizable history: threads that call again at once, intervals short and long, as an implementation with locks gives; priorities below 20, insertions and removals in balance.
-fn history(spec: &Builtin, threads: u64, operations: usize) -> History {
-    let mut rng = Rng::new(1);
-    let mut history = History::new();
-    let mut clocks: Vec<f64> = (0..threads).map(|_| rng.unit() * 10.0).collect();
-    let mut points = Vec::new();
-    while history.operations.len() < operations {
-        let lane = (0..clocks.len()).min_by(|&a, &b| clocks[a].total_cmp(&clocks[b])).expect("a thread");
-        let call = clocks[lane] + 0.5 * rng.unit();
-        let ret = call - 10.0 * (1.0 - rng.unit()).ln() + 0.01;
-        let priority = |rng: &mut Rng| Value::Int(rng.below(20) as i64);
-        let (op, arg): (OpCode, Value) = match rng.below(40) {
-            0..=18 => (INSERT, priority(&mut rng)),
-            19..=37 => (REMOVE, Value::Null),
-            _ => (CHANGE_KEY, Value::list([priority(&mut rng), priority(&mut rng)])),
-        };
-        let process = history.symbols.process(&Value::Int(lane as i64));
-        let mut row = Operation::new(process, op);
-        (row.call, row.ret) = ((call * 1e6) as i64, (ret * 1e6) as i64);
-        row.arg = history.symbols.intern(&arg);
-        points.push((call + rng.unit() * (ret - call), history.operations.len(), arg));
-        history.operations.push(row);
-        clocks[lane] = ret;
-    }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut state = spec.initial();
-    for (_, index, arg) in points {
-        let row = &mut history.operations[index];
-        let call = Call { op: row.op(), process: row.process(), arg: &arg };
-        let (result, next) = spec.outcomes(&state, call).swap_remove(0);
-        row.result = history.symbols.intern(&result);
-        state = next;
-    }
-    history
+fn history(spec: &Builtin, threads: u64) -> History {
+    let priority = |rng: &mut Rng| Value::Int(rng.below(20) as i64);
+    let choose = |rng: &mut Rng| match rng.below(40) {
+        0..=18 => (INSERT, priority(rng)),
+        19..=37 => (REMOVE, Value::Null),
+        _ => (CHANGE_KEY, Value::list([priority(rng), priority(rng)])),
+    };
+    let plan = Plan { processes: threads, operations: OPERATIONS, gap: 0.5, seed: 1 };
+    play::history(spec, &plan, choose, |state, call| spec.outcomes(state, call).swap_remove(0))
 }

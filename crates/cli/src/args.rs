@@ -23,8 +23,14 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Decide whether recorded histories are linearizable
+    ///
+    /// A history is linearizable if its operations can be put into one order that respects real time and that a
+    /// sequential object allows. If there is one, it is found and replayed; if not, a few operations that cannot be explained are drawn.
     Check(CheckArgs),
     /// Make a history: linearizable by construction, or spoiled
+    ///
+    /// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a sequential object
+    /// that runs the operations in the order of these points. The same arguments give the same history, everywhere.
     Generate(GenerateArgs),
     /// List the built-in specifications and their operations
     Specs,
@@ -32,10 +38,7 @@ pub enum Command {
     Formats,
 }
 
-/// Decide whether recorded histories are linearizable.
-///
-/// A history is linearizable if its operations can be put into one order that respects real time and that a sequential
-/// object allows. If there is one, it is found and replayed; if not, a few operations that cannot be explained are drawn.
+/// What `check` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -55,7 +58,7 @@ pub struct CheckArgs {
     /// The value, or the list of contents, that the object starts with, as JSON
     #[arg(long, value_name = "JSON")]
     pub initial: Option<String>,
-    /// The format (see `linpoint formats`); found from the content if not given
+    /// The format, or the ending of its files (see `linpoint formats`); found from the content if not given
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
     /// Which engine decides
@@ -130,10 +133,7 @@ fn bytes(text: &str) -> Result<usize, String> {
     Ok((number * scale) as usize)
 }
 
-/// Make a history: linearizable by construction, or spoiled in one place.
-///
-/// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a sequential object that
-/// runs the operations in the order of these points. The same arguments give the same history, everywhere.
+/// What `generate` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

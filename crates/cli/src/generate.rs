@@ -89,11 +89,6 @@ fn plan(args: &GenerateArgs) -> Result<Plan, Fault> {
 }
 
 fn from_ending(path: &Path) -> Format {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("csv") => Format::Csv,
-        Some("edn") => Format::JepsenEdn,
-        Some("parquet") => Format::Parquet,
-        Some("bin" | "lin" | "linpoint") => Format::Binary,
-        _ => Format::JsonLines,
-    }
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.and_then(Format::find).unwrap_or(Format::JsonLines)
 }

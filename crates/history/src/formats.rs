@@ -91,9 +91,9 @@ impl Format {
         ALL.iter().map(|(format, ..)| *format)
     }
 
-    /// The format called `name`.
+    /// The format called `name`, which may also be the ending of its files, such as `edn`.
     pub fn find(name: &str) -> Option<Format> {
-        Format::all().find(|format| format.name() == name)
+        Format::all().find(|format| format.name() == name).or_else(|| detect::by_ending(name))
     }
 
     /// Can this build read and write it?

@@ -249,7 +249,7 @@ impl StackMonitor {
         let name = |value: ValueId| cx.symbols.value(value).to_string();
         let (number, why) = match odd {
             Odd::PushedTwice(value) => {
-                return Stop::Unsupported(format!("value {} is pushed twice", name(value)));
+                return Stop::Unsupported(format!("value {} is inserted twice", name(value)));
             }
             Odd::NullPushed => return Stop::Unsupported("null is pushed".into()),
             Odd::PoppedTwice(number) => (number, "was popped before, and pushed only once"),

@@ -234,9 +234,7 @@ impl Record {
                     self.text = str::from_utf8(&bytes[..used])
                         .ok()
                         .and_then(|_| String::from_utf8(text).ok())
-                        .ok_or_else(|| {
-                            Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8")
-                        })?;
+                        .ok_or_else(problem::not_utf8)?;
                     return Ok(Some((used, lines + 1)));
                 }
                 Some(byte) => {

@@ -115,7 +115,11 @@ fn trim_quotes(name: &[u8]) -> &[u8] {
 fn by_name(name: &str) -> Option<Format> {
     let name = name.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    let ending = name.rsplit_once('.')?.1;
+    by_ending(name.rsplit_once('.')?.1)
+}
+
+/// The format of files with this ending.
+pub(super) fn by_ending(ending: &str) -> Option<Format> {
     match ending {
         "jsonl" | "ndjson" | "json" => Some(Format::JsonLines),
         "edn" => Some(Format::JepsenEdn),

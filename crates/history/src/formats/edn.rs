@@ -263,8 +263,7 @@ impl<'a> Parser<'a> {
     }
 
     fn utf8(&self, start: usize, end: usize) -> Result<&'a str, Diagnostic> {
-        std::str::from_utf8(&self.text[start..end])
-            .map_err(|_| self.place(Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8")))
+        std::str::from_utf8(&self.text[start..end]).map_err(|_| self.place(problem::not_utf8()))
     }
 
     fn syntax(&self, found: &str) -> Diagnostic {

@@ -54,7 +54,7 @@ impl EventForm for EtcdLog {
 fn parse(line: &[u8], schema: &Schema) -> Result<Option<Event>, Diagnostic> {
     let line = std::str::from_utf8(line).map_err(|error| {
         let column = error.valid_up_to() as u32 + 1;
-        Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8").at(0, column)
+        problem::not_utf8().at(0, column)
     })?;
     if line.trim().is_empty() {
         return Ok(None);

@@ -292,7 +292,7 @@ impl<'a> Json<'a> {
 
     fn utf8(&self, start: usize, end: usize) -> Result<&'a str, Diagnostic> {
         std::str::from_utf8(&self.text[start..end]).map_err(|error| {
-            let problem = Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8");
+            let problem = problem::not_utf8();
             self.at_column(problem, start + error.valid_up_to())
         })
     }
@@ -307,7 +307,7 @@ impl<'a> Json<'a> {
                     format!("found `{}` where {what} should be", found.escape_debug()),
                     format!("JSON with {what} here"),
                 ),
-                None => Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8"),
+                None => problem::not_utf8(),
             },
         };
         self.at_column(problem, self.at)

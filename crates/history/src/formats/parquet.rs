@@ -105,8 +105,7 @@ fn set(fields: &mut Fields, column: Field, cell: &Cell, schema: &Schema) -> Resu
         Cell::ULong(n) => Value::Int(i64::try_from(*n).map_err(|_| problem::too_large(&n.to_string()))?),
         Cell::Str(text) => return csv::set(fields, column, text, schema),
         Cell::Bytes(bytes) => {
-            let text = std::str::from_utf8(bytes.data())
-                .map_err(|_| Diagnostic::new(problem::NOT_UTF8, "the text is not UTF-8", "UTF-8"))?;
+            let text = std::str::from_utf8(bytes.data()).map_err(|_| problem::not_utf8())?;
             return csv::set(fields, column, text, schema);
         }
         _ => return Err(problem::not_a_value("what a column holds")),

@@ -93,6 +93,11 @@ pub(super) fn truncated(expected: &str) -> Diagnostic {
     )
 }
 
+/// Bytes that are no text.
+pub(super) fn not_utf8() -> Diagnostic {
+    Diagnostic::new(NOT_UTF8, "the text is not UTF-8", "text in UTF-8, which most programs can save")
+}
+
 /// A field is not there.
 pub(super) fn missing(field: &str, help: &str) -> Diagnostic {
     Diagnostic::new(MISSING_FIELD, format!("the record has no `{field}`"), help)

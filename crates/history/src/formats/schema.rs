@@ -200,9 +200,12 @@ fn mismatch(code: &'static str, op: &str, what: &str, shape: Shape, value: &Valu
     if shown.chars().count() > 40 {
         shown = shown.chars().take(40).chain(['…']).collect();
     }
+    if shown != value.kind_name() {
+        shown = format!("{shown}, {}", value.kind_name());
+    }
     Diagnostic::new(
         code,
-        format!("the {what} of `{op}` is {shown}, {}; expected {}", value.kind_name(), shape.expected()),
+        format!("the {what} of `{op}` is {shown}; expected {}", shape.expected()),
         format!("`{op}` with {} as its {what}; or another --spec", shape.expected()),
     )
 }

@@ -152,7 +152,7 @@ pub fn describe(kind: Kind) -> String {
     let settings = match kind {
         Kind::Semaphore => "; settings: capacity=N",
         kind if kind.is_collection() => {
-            "; settings: capacity=N (then insertions answer true or false), spurious"
+            "; settings: capacity=N (insertions answer true or false), spurious (may answer empty or full at any time)"
         }
         _ => "",
     };

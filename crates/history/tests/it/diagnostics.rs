@@ -80,7 +80,12 @@ fn fields_that_are_missing_or_wrong() {
 #[test]
 fn operations_and_values_that_do_not_fit() {
     jsonl(&after("enqueue", "enqeue"), problem::UNKNOWN_OPERATION, 2, "queue has enqueue (enq, push");
-    jsonl(&after("\"arg\":5", "\"arg\":null"), problem::ARGUMENT, 2, "expected a value other than null");
+    jsonl(
+        &after("\"arg\":5", "\"arg\":null"),
+        problem::ARGUMENT,
+        2,
+        "is null; expected a value other than null",
+    );
     jsonl(&after("null", "7"), problem::RESULT, 2, "the result of `enqueue` is 7, an integer; expected null");
     jsonl(&after("5", "1.5"), problem::NOT_A_VALUE, 2, "fraction");
     jsonl(&after("5", "{\"a\":1}"), problem::NOT_A_VALUE, 2, "an object");
@@ -144,6 +149,8 @@ fn formats_that_change_half_way() {
 
 #[test]
 fn formats_that_are_not_known() {
+    assert_eq!(Format::find("edn"), Some(Format::JepsenEdn));
+    assert_eq!(Format::find("jepsn"), None);
     jsonl("hello\nworld\n", problem::UNKNOWN_FORMAT, 1, "not recognised");
     jsonl("[{\"process\":1}]", problem::UNKNOWN_FORMAT, 1, "not recognised");
     if !Format::Parquet.is_built_in() {
