@@ -21,7 +21,7 @@ pub use check::{Check, check};
 pub use counterexample::Counterexample;
 pub use linearize::{Criterion, Moment};
 pub use linpoint_macros::{object, spec};
-pub use linpoint_sched::{Failure, Heap, Limits, atomically, sync, thread};
+pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
 pub use plan::Search;
 pub use report::{Coverage, Report};
 pub use scenario::Scenario;

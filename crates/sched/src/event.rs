@@ -121,6 +121,8 @@ impl Effect {
 #[allow(missing_docs)]
 pub enum Action {
     Load,
+    /// A thread that spins looks again at what it read in its last turn.
+    Look,
     Store,
     Swap,
     CompareExchange,
@@ -161,8 +163,8 @@ pub enum Action {
     TryAcquire,
     Release,
     Nothing,
-    CellRead,
-    CellWrite,
+    Exit,
+    IsFinished,
 }
 
 impl Action {
@@ -170,6 +172,7 @@ impl Action {
     pub fn name(self) -> &'static str {
         match self {
             Action::Load => "load",
+            Action::Look => "look again",
             Action::Store => "store",
             Action::Swap => "swap",
             Action::CompareExchange => "compare_exchange",
@@ -210,14 +213,25 @@ impl Action {
             Action::TryAcquire => "try_acquire",
             Action::Release => "release",
             Action::Nothing => "no access",
-            Action::CellRead => "read cell",
-            Action::CellWrite => "write cell",
+            Action::Exit => "end",
+            Action::IsFinished => "is_finished",
         }
     }
 }
 
-/// Asks whether a thread that waits could go on now. The pointer is the one given with it.
-pub(crate) type Ready = unsafe fn(*const ()) -> bool;
+/// What a thread waits for, by kind of object. The pointer is the one given with it.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    /// Could the thread go on now?
+    pub(crate) ready: unsafe fn(*const ()) -> bool,
+    /// Who could let it go on, as far as that is known.
+    pub(crate) held_by: unsafe fn(*const ()) -> ThreadSet,
+}
+
+/// Nobody in particular can let a thread go on.
+pub(crate) unsafe fn anybody(_object: *const ()) -> ThreadSet {
+    ThreadSet::EMPTY
+}
 
 /// What a thread is about to do. It was announced and has not happened.
 #[derive(Clone, Copy, Debug)]
@@ -229,29 +243,40 @@ pub struct Intent {
     /// Where in the source.
     pub site: &'static Location<'static>,
     /// Where the step may have to wait: whether it can go now.
-    pub(crate) ready: Option<(Ready, *const ())>,
+    pub(crate) wait: Option<(&'static Wait, *const ())>,
 }
 
 impl Intent {
     /// A step that never waits.
     #[track_caller]
     pub(crate) fn new(action: Action, address: usize) -> Intent {
-        Intent { action, address, site: Location::caller(), ready: None }
+        Intent { action, address, site: Location::caller(), wait: None }
     }
 
-    /// A step that waits until `ready(object)` says yes.
+    /// A step that never waits, at a place that is known from elsewhere: what a destructor does is shown where the
+    /// thing was made.
+    pub(crate) fn at(action: Action, address: usize, site: &'static Location<'static>) -> Intent {
+        Intent { action, address, site, wait: None }
+    }
+
+    /// A step that waits until `wait.ready(object)` says yes.
     ///
     /// # Safety
-    /// `ready(object)` must be sound to call, without running code of the program, for as long as the thread stands
-    /// at this point.
+    /// The functions of `wait` must be sound to call on `object`, without running code of the program, for as long as
+    /// the thread stands at this point.
     #[track_caller]
-    pub(crate) unsafe fn waiting(action: Action, address: usize, ready: Ready, object: *const ()) -> Intent {
-        Intent { action, address, site: Location::caller(), ready: Some((ready, object)) }
+    pub(crate) unsafe fn waiting(
+        action: Action,
+        address: usize,
+        wait: &'static Wait,
+        object: *const (),
+    ) -> Intent {
+        Intent { action, address, site: Location::caller(), wait: Some((wait, object)) }
     }
 
     /// May it have to wait?
     pub fn may_wait(&self) -> bool {
-        self.ready.is_some()
+        self.wait.is_some()
     }
 }
 
@@ -281,6 +306,8 @@ impl Access {
 pub struct Step {
     /// Who.
     pub thread: ThreadId,
+    /// What it announced.
+    pub action: Action,
     /// Might it have had to wait: for what it announced, or at the head of a loop it had gone round?
     pub may_wait: bool,
     /// Its first access, as an index into the run's accesses.

@@ -14,7 +14,6 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
@@ -22,13 +21,16 @@ use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSe
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
+use crate::local::Locals;
 use crate::local_state;
 use crate::location::Locations;
 use crate::panics;
-use crate::run::{Blocked, CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
+use crate::run::{AsideKind, Blocked, Ending, Mark, MarkKind, Run, ThreadRecord};
 use crate::spin::Spin;
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
+
+mod shim;
 
 thread_local! {
     static CURRENT: Cell<*mut Execution> = const { Cell::new(std::ptr::null_mut()) };
@@ -84,6 +86,8 @@ pub struct Execution {
     alive: ThreadSet,
     /// Who can go; computed before the strategy is asked.
     enabled: ThreadSet,
+    /// Who could go, but would only go round a loop once more.
+    stuttering: ThreadSet,
     last: Option<ThreadId>,
     mode: Mode,
     /// How deep in atomic blocks the running thread is.
@@ -95,6 +99,9 @@ pub struct Execution {
     strategy: Option<NonNull<dyn Strategy>>,
     observer: Option<Box<dyn Observer>>,
     recorder: Option<Recorder>,
+    shims: shim::State,
+    /// What the running thread had in its registers, and where its stack ended, when it called the explorer.
+    entry: local_state::Entry,
     limits: Limits,
     /// Are states compared?
     compares: bool,
@@ -124,7 +131,7 @@ struct Thread {
     started_by: Option<ThreadId>,
     steps: u32,
     spin: Spin,
-    parked_token: bool,
+    locals: Locals,
     /// Where its program's part of the stack begins.
     top: usize,
     /// A fingerprint of its local state at its announcement, if states are compared.
@@ -156,6 +163,7 @@ impl Execution {
             spinning: ThreadSet::EMPTY,
             alive: ThreadSet::EMPTY,
             enabled: ThreadSet::EMPTY,
+            stuttering: ThreadSet::EMPTY,
             last: None,
             mode: Mode::Exploring,
             nesting: 0,
@@ -166,6 +174,8 @@ impl Execution {
             strategy: None,
             observer: None,
             recorder: None,
+            shims: shim::State::new(),
+            entry: local_state::Entry::default(),
             limits,
             compares: false,
             hidden_state: false,
@@ -187,7 +197,7 @@ impl Execution {
             CURRENT.get().is_null(),
             "an exploration cannot be started inside an exploration: start it outside, or write one program"
         );
-        self.reset();
+        self.reset(strategy.follows());
         self.prefix = strategy.prefix();
         // SAFETY: the lifetime is forgotten, and remembered: the pointer is taken back before this function returns.
         self.strategy = Some(unsafe {
@@ -294,7 +304,8 @@ impl Execution {
         Some(sum)
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, follows: bool) {
+        self.shims.reset(&mut self.run, follows);
         self.run.clear();
         self.threads.clear();
         self.current = ThreadId(0);
@@ -323,6 +334,9 @@ impl Execution {
             self.failure = observer.end(&self.run);
             self.observer = Some(observer);
         }
+        if self.failure.is_none() {
+            self.failure = self.shims.judge(&self.run);
+        }
         if let Some(failure) = self.failure.take() {
             self.run.ending = Ending::Failed(failure);
         }
@@ -333,19 +347,22 @@ impl Execution {
     fn compute_enabled(&mut self) {
         let mut enabled = self.standing;
         for thread in self.waiting.iter() {
-            if let Some((ready, object)) = self.threads[thread.index()].intent.and_then(|intent| intent.ready)
-            {
+            if let Some((wait, object)) = self.threads[thread.index()].intent.and_then(|intent| intent.wait) {
                 // SAFETY: promised by whoever made the announcement; the thread still stands at it.
-                if unsafe { ready(object) } {
+                if unsafe { (wait.ready)(object) } {
                     enabled.insert(thread);
                 }
             }
         }
+        self.stuttering = ThreadSet::EMPTY;
         if !self.spinning.is_empty() {
             for thread in self.spinning.iter() {
                 let locations = &self.locations;
-                if !self.threads[thread.index()].spin.ready(|loc| locations.version(loc)) {
+                if enabled.contains(thread)
+                    && !self.threads[thread.index()].spin.ready(|loc| locations.version(loc))
+                {
                     enabled.remove(thread);
+                    self.stuttering.insert(thread);
                 }
             }
         }
@@ -374,7 +391,7 @@ impl Execution {
             started_by: parent,
             steps: 0,
             spin: Spin::default(),
-            parked_token: false,
+            locals: Locals::default(),
             top: 0,
             local: 0,
             operations: 0,
@@ -390,19 +407,20 @@ impl Execution {
         let state = &mut self.threads[thread.index()];
         state.steps += 1;
         let turns = self.spinning.contains(thread);
-        let may_wait = turns || state.intent.is_some_and(|intent| intent.ready.is_some());
+        let may_wait = turns || state.intent.is_some_and(|intent| intent.wait.is_some());
+        let action = state.intent.map_or(Action::Block, |intent| intent.action);
         self.last = Some(thread);
         self.standing.remove(thread);
         self.waiting.remove(thread);
         if self.mode == Mode::Exploring {
             let first = self.run.accesses.len() as u32;
-            self.run.steps.push(Step { thread, may_wait, first, enabled: self.enabled });
+            self.run.steps.push(Step { thread, action, may_wait, first, enabled: self.enabled });
             if turns {
                 // That it goes on tells that something it read has changed: it has looked at all of that.
                 let accesses = &mut self.run.accesses;
                 self.threads[thread.index()].spin.turn(|loc| {
                     let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
-                    accesses.push(Access { loc, effect, action: Action::Load, ordering });
+                    accesses.push(Access { loc, effect, action: Action::Look, ordering });
                 });
             }
             if let Some(recorder) = self.recorder.as_mut()
@@ -423,8 +441,9 @@ impl Execution {
             .iter()
             .filter_map(|thread| {
                 let intent = self.threads[thread.index()].intent?;
+                // SAFETY: as for `ready`.
                 let on =
-                    (intent.action == Action::Join).then_some(ThreadId((usize::MAX - intent.address) as u8));
+                    intent.wait.map_or(ThreadSet::EMPTY, |(wait, object)| unsafe { (wait.held_by)(object) });
                 Some(Waiting { thread, action: intent.action, site: intent.site, on })
             })
             .collect()
@@ -463,12 +482,7 @@ impl Drop for Execution {
 unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
     // SAFETY: the job is run to its end, or unwound, before this function returns.
     let program: &'static dyn Fn() = unsafe { std::mem::transmute::<&dyn Fn(), &'static dyn Fn()>(program) };
-    let root: Job = Box::new(move || {
-        let outcome = panics::run(program);
-        if let Err(payload) = outcome {
-            report_panic(payload.as_ref());
-        }
-    });
+    let root: Job = Box::new(move || crate::thread::run_root(program));
     // SAFETY: as the caller promises; each reference ends with its statement.
     unsafe {
         match (*this).add_thread(None, root) {
@@ -569,6 +583,11 @@ unsafe fn decide(this: *mut Execution) {
             None
         } else if step < (&*me.prefix).len() {
             let wanted = (&*me.prefix)[step];
+            if me.stuttering.contains(wanted) {
+                // The loop was not recognised when this schedule was made: what lies dead on a stack may hide it. To
+                // go round once more is no mistake.
+                me.enabled.insert(wanted);
+            }
             if !me.enabled.contains(wanted) {
                 let explanation = match me.threads.get(wanted.index()).map(|thread| thread.intent) {
                     None => format!("thread {} does not exist", wanted.0),
@@ -610,6 +629,13 @@ unsafe fn decide(this: *mut Execution) {
             }
         };
         debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
+        if me.mode == Mode::Exploring {
+            let action = me.threads[chosen.index()].intent.map_or(Action::Block, |intent| intent.action);
+            if let Err(explanation) = me.shims.same(step, chosen, action, me.enabled, me.stuttering) {
+                me.failure = Some(Failure::Nondeterminism { step, explanation });
+                return;
+            }
+        }
         me.begin_step(chosen);
         me.next = Some(chosen);
     }
@@ -636,6 +662,18 @@ unsafe fn unwind_all(this: *mut Execution) {
     }
 }
 
+/// Where the registers go when the explorer is called.
+pub(crate) const ENTRY: usize = std::mem::offset_of!(Execution, entry);
+
+/// The explorer was called: its entry is noted.
+///
+/// # Safety
+/// `this` must be the execution that the caller is part of, and `intent` must be there.
+pub(crate) unsafe extern "C-unwind" fn entered(this: *mut Execution, intent: *const Intent) {
+    // SAFETY: as the caller promises.
+    Handle(this).entered(unsafe { &*intent });
+}
+
 /// The execution that the calling code is part of, if it is.
 #[inline]
 pub(crate) fn current() -> Option<Handle> {
@@ -649,8 +687,15 @@ pub(crate) struct Handle(*mut Execution);
 
 impl Handle {
     /// A scheduling point: returns when it is this thread's turn to do what it announces.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn point(self, intent: Intent) {
+        // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`.
+        unsafe { local_state::enter(self.0, &raw const intent) };
+    }
+
+    /// The rest of [`Handle::point`], once the thread's own state is noted.
+    #[inline(never)]
+    fn entered(self, intent: &Intent) {
         let _outside = heap::Outside::enter();
         // SAFETY: as in `go`; nothing here switches. The frame of this function holds nothing that differs from
         // execution to execution: that is why it is a function of its own.
@@ -662,7 +707,7 @@ impl Handle {
                 (&mut (*self.0).threads)[(*self.0).current.index()].local = local;
             }
         }
-        self.go(&intent);
+        self.go(intent);
     }
 
     #[inline(never)]
@@ -678,7 +723,7 @@ impl Handle {
                 if me.mode == Mode::Unwinding && !std::thread::panicking() {
                     std::panic::resume_unwind(Box::new(Abandoned));
                 }
-                return;
+                return me.shims.passed(intent, me.current);
             }
             let current = me.current;
             let intent = *intent;
@@ -687,7 +732,7 @@ impl Handle {
             let thread = &mut me.threads[current.index()];
             thread.intent = Some(intent);
             thread.loc = loc;
-            if intent.ready.is_some() {
+            if intent.wait.is_some() {
                 me.waiting.insert(current);
             } else {
                 me.standing.insert(current);
@@ -718,7 +763,10 @@ impl Handle {
                 return false;
             }
             let top = thread.top;
-            let state = local_state::raw(top, std::ptr::null_mut());
+            let mut state = local_state::raw(&me.entry, top);
+            for (from, size) in thread.locals.bytes() {
+                state = local_state::mix(state, from, size);
+            }
             thread.spin.arrive(state)
         }
     }
@@ -737,7 +785,7 @@ impl Handle {
     }
 
     /// Notes an access that this step made to what is at `address`; `bits` is the value there now.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn access(
         self,
         action: Action,
@@ -801,33 +849,6 @@ impl Handle {
         }
     }
 
-    /// Notes a fence: it belongs to the step before it.
-    #[track_caller]
-    pub(crate) fn fence(self, order: Ordering) {
-        self.fence_at(order, Location::caller());
-    }
-
-    fn fence_at(self, order: Ordering, site: &'static Location<'static>) {
-        let _ = (order, site);
-    }
-
-    /// Notes an access to a plain cell.
-    pub(crate) fn cell(self, address: usize, effect: Effect, site: &'static Location<'static>) {
-        let _outside = heap::Outside::enter();
-        // SAFETY: as in `access`.
-        unsafe {
-            let me = &mut *self.0;
-            if me.mode != Mode::Exploring {
-                return;
-            }
-            let loc = me.locations.name(address);
-            let thread = me.current;
-            let own_steps = me.threads[thread.index()].steps;
-            let at = me.run.steps.len() as u32;
-            me.run.cells.push(CellAccess { thread, own_steps, at, loc, effect, site });
-        }
-    }
-
     /// Marks the end of an operation. One that made no access gets a step of its own here, so that every operation
     /// has its place among the steps.
     pub(crate) fn mark_return(self, operation: u32) {
@@ -875,15 +896,24 @@ impl Handle {
         body()
     }
 
-    /// Leaves nothing of the explorer's on the program's stack.
+    /// Leaves nothing of the explorer's on the program's stack. Where the code of the shims is not optimised, or where
+    /// states of executions are compared, that is more than a few words.
     #[inline]
     pub(crate) fn scrub(self) {
-        // SAFETY: as in `access`.
+        // SAFETY: as in `access`; every stack has room for so much.
         unsafe {
-            if (*self.0).compares {
+            if (*self.0).compares || cfg!(debug_assertions) {
                 local_state::scrub(local_state::EXPLORERS);
+            } else {
+                local_state::wipe();
             }
         }
+    }
+
+    /// As [`Handle::scrub`], at the end of a shim that calls functions of its own.
+    pub(crate) fn scrub_deep(self) {
+        // SAFETY: as in `scrub`.
+        unsafe { local_state::scrub(local_state::EXPLORERS) };
     }
 
     /// The blocks of the heap.
@@ -916,9 +946,8 @@ impl Handle {
         unsafe {
             let current = (*self.0).current;
             (&mut (*self.0).threads)[current.index()].top = top;
-            if (*self.0).compares {
-                local_state::scrub(local_state::PROGRAMS);
-            }
+            let compares = (*self.0).compares;
+            local_state::scrub(if compares { local_state::PROGRAMS } else { local_state::EXPLORERS });
         }
     }
 
@@ -952,12 +981,6 @@ impl Handle {
         unsafe { !(*self.0).alive.contains(thread) }
     }
 
-    /// Reads and changes the token of [`std::thread::park`].
-    pub(crate) fn park_token(self, thread: ThreadId) -> *mut bool {
-        // SAFETY: as in `access`.
-        unsafe { &raw mut (&mut (*self.0).threads)[thread.index()].parked_token }
-    }
-
     /// Notes that the running thread saw the end of `thread`.
     pub(crate) fn joined(self, thread: ThreadId) {
         let _outside = heap::Outside::enter();
@@ -981,6 +1004,7 @@ impl Handle {
             let parent = (*self.0).current;
             match (*self.0).add_thread(Some(parent), job) {
                 Ok(child) => {
+                    self.aside(AsideKind::Spawn(child));
                     (*self.0).next = Some(child);
                     let nesting = std::mem::take(&mut (*self.0).nesting);
                     self.pause(parent, Pause::Spawned);
@@ -1016,12 +1040,5 @@ impl Handle {
             let (message, site) = panics::take(payload);
             self.fail(Failure::Panic { thread: self.thread(), message, site });
         }
-    }
-}
-
-/// A panic left the program's own function.
-fn report_panic(payload: &(dyn Any + Send)) {
-    if let Some(handle) = current() {
-        handle.panicked(payload);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use crate::event::{Action, ThreadId};
+use crate::event::{Action, ThreadId, ThreadSet};
 
 /// What went wrong.
 #[derive(Clone, Debug)]
@@ -65,17 +65,23 @@ pub struct Waiting {
     pub action: Action,
     /// Where in the source.
     pub site: &'static Location<'static>,
-    /// Who could let it go on, if that is known (the holder of a lock, the thread to be joined).
-    pub on: Option<ThreadId>,
+    /// Who could let it go on, as far as that is known (the holders of a lock, the threads to be joined).
+    pub on: ThreadSet,
 }
 
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "thread {} waits to {} at {}", self.thread.0, self.action.name(), self.site)?;
-        match self.on {
-            Some(other) => write!(f, ", held up by thread {}", other.0),
-            None => Ok(()),
+        for (index, other) in self.on.iter().enumerate() {
+            let before = match (index, self.on.len()) {
+                (0, 1) => ", held up by thread",
+                (0, _) => ", held up by threads",
+                (index, count) if index + 1 == count => " and",
+                _ => ",",
+            };
+            write!(f, "{before} {}", other.0)?;
         }
+        Ok(())
     }
 }
 

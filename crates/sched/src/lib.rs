@@ -2,13 +2,17 @@
 #![allow(dead_code)]
 
 pub mod atomic;
+pub mod cell;
 pub mod clocks;
+mod data_race;
 mod event;
 mod execution;
 pub mod explore;
 mod failure;
 mod fiber;
 mod heap;
+pub mod hint;
+mod local;
 mod local_state;
 mod location;
 mod panics;
@@ -26,7 +30,7 @@ pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 pub use execution::{Execution, Limits, Observer};
 pub use failure::{Failure, Waiting};
 pub use heap::Heap;
-pub use run::{Blocked, CellAccess, Ending, Mark, MarkKind, Run, ThreadRecord};
+pub use run::{Aside, AsideKind, Blocked, Ending, Mark, MarkKind, Run, ThreadRecord};
 pub use trace::{Line, Trace};
 
 /// Runs `body` as one step of an exploration: nobody else goes between its accesses. Outside an exploration it is

@@ -5,8 +5,12 @@
 //! a pointer into the heap counts as the name of its block.
 //!
 //! What lies dead in a frame counts as well: that tells equal states apart at times, and never takes different ones for
-//! equal. The explorer leaves nothing of its own on the program's stack: it wipes what it used before it returns
-//! ([`scrub`]).
+//! equal. The explorer leaves nothing of its own on the program's stack: what it keeps below the program's part does
+//! not count ([`Entry`]), and it wipes what it used before it returns ([`scrub`]), for the program's next call lies
+//! over it.
+
+use crate::event::Intent;
+use crate::execution::{ENTRY, Execution, entered};
 
 /// Can local states be compared on this machine?
 pub(crate) const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
@@ -72,11 +76,6 @@ macro_rules! local_state {
 }
 
 local_state! {
-    /// A hash of the local state of the running fiber: the registers a call preserves, and its stack up to `base`.
-    raw, hash_words
-}
-
-local_state! {
     /// Writes to `out` a fingerprint of the local state of the running fiber that can be compared between executions:
     /// pointers into the heap are taken for the names of their blocks.
     named, fingerprint_words
@@ -87,29 +86,111 @@ local_state! {
 /// # Safety
 /// None asked.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) unsafe extern "C" fn raw(_base: usize, _out: *mut u128) -> u64 {
-    0
-}
-
-/// Nor here.
-///
-/// # Safety
-/// None asked.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) unsafe extern "C" fn named(_base: usize, _out: *mut u128) -> u64 {
     0
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-extern "C" fn hash_words(base: usize, _out: *mut u128, from: usize) -> u64 {
+/// The state in which a thread called the explorer: the registers that a call preserves, and where its own part of the
+/// stack ends. What the explorer puts below that does not count.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    stack: usize,
+    registers: [u64; REGISTERS],
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+const REGISTERS: usize = 6;
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: usize = 20;
+
+/// Notes the state of the caller in the execution, and goes on with [`entered`].
+///
+/// # Safety
+/// As for [`entered`].
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: *const Intent) {
+    // No frame is made, so there is nothing to tell the unwinder.
+    std::arch::naked_asm!(
+        "lea rax, [rsp + 8]",
+        "mov [rdi + {entry}], rax",
+        "mov [rdi + {entry} + 8], rbx",
+        "mov [rdi + {entry} + 16], rbp",
+        "mov [rdi + {entry} + 24], r12",
+        "mov [rdi + {entry} + 32], r13",
+        "mov [rdi + {entry} + 40], r14",
+        "mov [rdi + {entry} + 48], r15",
+        "jmp {entered}",
+        entry = const ENTRY,
+        entered = sym entered,
+    )
+}
+
+/// Notes the state of the caller in the execution, and goes on with [`entered`].
+///
+/// # Safety
+/// As for [`entered`].
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: *const Intent) {
+    std::arch::naked_asm!(
+        "mov x9, {entry}",
+        "add x9, x0, x9",
+        "mov x10, sp",
+        "str x10, [x9]",
+        "stp x19, x20, [x9, #8]",
+        "stp x21, x22, [x9, #24]",
+        "stp x23, x24, [x9, #40]",
+        "stp x25, x26, [x9, #56]",
+        "stp x27, x28, [x9, #72]",
+        "stp x29, x30, [x9, #88]",
+        "stp d8, d9, [x9, #104]",
+        "stp d10, d11, [x9, #120]",
+        "stp d12, d13, [x9, #136]",
+        "stp d14, d15, [x9, #152]",
+        "b {entered}",
+        entry = const ENTRY,
+        entered = sym entered,
+    )
+}
+
+/// Elsewhere nothing is noted.
+///
+/// # Safety
+/// As for [`entered`].
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: *const Intent) {
+    // SAFETY: as the caller promises.
+    unsafe { entered(execution, intent) };
+}
+
+/// A hash of the local state of a thread: its registers, and its stack up to `base`.
+///
+/// # Safety
+/// It must be the running thread that entered so, and `base` must be on its stack.
+pub(crate) unsafe fn raw(entry: &Entry, base: usize) -> u64 {
     let mut hash = 0x243f_6a88_85a3_08d3_u64;
-    let mut at = from;
+    let mut add = |word: u64| hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    entry.registers.iter().copied().for_each(&mut add);
+    let mut at = entry.stack;
     while at + 8 <= base {
-        // SAFETY: called from `raw` alone, with the part of the running stack that is in use; a volatile
-        // read asks nothing of what it holds.
-        let word = unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() };
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        // SAFETY: the part of the running stack that is in use; a volatile read asks nothing of what it holds.
+        add(unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() });
         at += 8;
+    }
+    hash
+}
+
+/// Mixes the `size` bytes at `from` into a hash.
+///
+/// # Safety
+/// They must be there to be read; what they hold does not matter.
+pub(crate) unsafe fn mix(mut hash: u64, from: *const u8, size: usize) -> u64 {
+    for at in 0..size {
+        // SAFETY: as the caller promises; a volatile read asks nothing of what is there.
+        let byte = unsafe { from.add(at).read_volatile() };
+        hash = (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
     hash
 }
@@ -166,6 +247,45 @@ pub(crate) const EXPLORERS: usize = 256;
 
 /// Words to wipe before a program starts: what the one before it left.
 pub(crate) const PROGRAMS: usize = 2048;
+
+/// Wipes the 256 bytes of the stack below its caller's frame.
+///
+/// # Safety
+/// There must be so much stack.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn wipe() {
+    std::arch::naked_asm!(
+        "xorps xmm0, xmm0",
+        "movups [rsp - 16], xmm0",
+        "movups [rsp - 32], xmm0",
+        "movups [rsp - 48], xmm0",
+        "movups [rsp - 64], xmm0",
+        "movups [rsp - 80], xmm0",
+        "movups [rsp - 96], xmm0",
+        "movups [rsp - 112], xmm0",
+        "movups [rsp - 128], xmm0",
+        "movups [rsp - 144], xmm0",
+        "movups [rsp - 160], xmm0",
+        "movups [rsp - 176], xmm0",
+        "movups [rsp - 192], xmm0",
+        "movups [rsp - 208], xmm0",
+        "movups [rsp - 224], xmm0",
+        "movups [rsp - 240], xmm0",
+        "movups [rsp - 256], xmm0",
+        "ret",
+    )
+}
+
+/// Wipes the 256 bytes of the stack below its caller's frame.
+///
+/// # Safety
+/// There must be so much stack.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) unsafe extern "C" fn wipe() {
+    // SAFETY: as the caller promises.
+    unsafe { scrub(32) };
+}
 
 /// Wipes `words` words of the stack below its caller's frame.
 ///

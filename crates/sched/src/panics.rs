@@ -2,17 +2,32 @@
 //!
 //! A search may meet the same panic in thousands of schedules; the message is kept for the one that is shown, and
 //! nothing is printed on the way. Outside an exploration the hook that was there before does what it did.
+//!
+//! A panic that leaves a destructor while another panic unwinds takes the process down, and no search can go on after
+//! that. What can be done is to say what happened before it does: which panics, and the schedule that led there.
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::panic::{self, AssertUnwindSafe};
+use std::io::Write;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
 use crate::{execution, heap, local_state};
 
 thread_local! {
-    static SITE: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The last panics of the program on this OS thread, the newest last.
+    static RECENT: RefCell<Vec<Said>> = const { RefCell::new(Vec::new()) };
 }
+
+/// What a panic said, and where.
+struct Said {
+    thread: u8,
+    message: String,
+    site: Option<String>,
+}
+
+/// Panics that are kept: the one that unwinds, and what was thrown meanwhile.
+const KEPT: usize = 4;
 
 /// Puts the hook in place, once.
 pub(crate) fn install() {
@@ -23,11 +38,61 @@ pub(crate) fn install() {
             if execution::current().is_none() {
                 before(info);
             } else {
-                let site = info.location().map(ToString::to_string);
-                SITE.with(|slot| *slot.borrow_mut() = site);
+                heap::outside(|| inside(info));
             }
         }));
     });
+}
+
+/// Notes a panic of the program. The last one before the process goes down is explained.
+fn inside(info: &PanicHookInfo<'_>) {
+    let message = text(info.payload());
+    if is_last(&message) {
+        let mut lines =
+            String::from("double panic: a destructor panicked while its thread unwound from a panic");
+        RECENT.with(|recent| {
+            for said in recent.borrow().iter() {
+                let site = said.site.as_deref().unwrap_or("an unknown place");
+                lines.push_str(&format!("\n  thread {} panicked at {site}: {}", said.thread, said.message));
+            }
+        });
+        explain(&lines);
+        return;
+    }
+    let thread = execution::current().map_or(0, |handle| handle.thread().0);
+    let said = Said { thread, message, site: info.location().map(ToString::to_string) };
+    RECENT.with(|recent| {
+        let mut recent = recent.borrow_mut();
+        if recent.len() == KEPT {
+            recent.remove(0);
+        }
+        recent.push(said);
+    });
+}
+
+/// Is this what Rust says when it can only abort?
+fn is_last(message: &str) -> bool {
+    message.starts_with("panic in a destructor during cleanup")
+        || message.starts_with("panic in a function that cannot unwind")
+}
+
+/// Ends the process with a reason: nothing else can be done.
+#[cold]
+pub(crate) fn abort(reason: &str) -> ! {
+    explain(reason);
+    std::process::abort()
+}
+
+/// Says, as the last thing, why the process goes down and what schedule led there.
+fn explain(reason: &str) {
+    let schedule = execution::current().map(execution::Handle::schedule).unwrap_or_default();
+    let steps: Vec<String> = schedule.iter().map(|thread| thread.0.to_string()).collect();
+    let text = format!(
+        "\nlinpoint: {reason}\n  the process cannot go on after this; the schedule so far, by thread: {}\n",
+        steps.join(" ")
+    );
+    // Nobody is left to whom a failed write could be reported.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Runs `body` as code of the program, catching its panic.
@@ -61,10 +126,21 @@ pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
 
 /// What a panic said, and where.
 pub(crate) fn take(payload: &(dyn Any + Send)) -> (String, Option<String>) {
-    let message = payload
+    let message = text(payload);
+    let site = RECENT.with(|recent| {
+        let mut recent = recent.borrow_mut();
+        let site =
+            recent.iter_mut().rev().find(|said| said.message == message).and_then(|said| said.site.take());
+        recent.clear();
+        site
+    });
+    (message, site)
+}
+
+fn text(payload: &(dyn Any + Send)) -> String {
+    payload
         .downcast_ref::<&'static str>()
         .map(|text| (*text).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "(no message)".to_owned());
-    (message, SITE.with(|slot| slot.borrow_mut().take()))
+        .unwrap_or_else(|| "(no message)".to_owned())
 }

@@ -158,7 +158,7 @@ fn creation(run: &Run, clocks: &Clocks, thread: ThreadId) -> Option<usize> {
 /// Could the waiter have gone before `g`, without what happens after `g`? `writes` are all the writes that count.
 fn could_go(run: &Run, clocks: &Clocks, waiter: &Waiter, writes: &[u32], g: usize) -> Could {
     let aside = |&&w: &&u32| w as usize != g && !clocks.before_or_equal(g, w as usize);
-    let spins = waiter.action == Action::Load;
+    let spins = waiter.action == Action::Look;
     if spins && writes.iter().any(|w| aside(&w)) {
         // Any change lets it go on.
         return Could::Yes;

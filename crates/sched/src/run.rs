@@ -3,6 +3,7 @@
 use crate::event::{Access, Action, Effect, Loc, Step, ThreadId, ThreadSet};
 use crate::failure::Failure;
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 
 /// The record of one execution. It is reused from run to run.
 #[derive(Debug, Default)]
@@ -13,8 +14,8 @@ pub struct Run {
     pub accesses: Vec<Access>,
     /// The marks that the program set: calls and returns of operations.
     pub marks: Vec<Mark>,
-    /// The accesses to plain cells, which are not steps.
-    pub cells: Vec<CellAccess>,
+    /// What threads did between their steps that counts for races on cells, in the order it happened.
+    pub asides: Vec<Aside>,
     /// The threads, by number.
     pub threads: Vec<ThreadRecord>,
     /// Who could have gone on after the last step.
@@ -86,21 +87,37 @@ pub enum MarkKind {
     Return,
 }
 
-/// An access to a plain cell.
+/// Something a thread did that is not a step and that nobody else can see, but that counts for races on cells.
 #[derive(Clone, Copy, Debug)]
-pub struct CellAccess {
+pub struct Aside {
     /// Whose.
     pub thread: ThreadId,
-    /// How many steps the thread had taken.
-    pub own_steps: u32,
-    /// How many steps all threads had taken.
+    /// How many accesses all threads had made.
     pub at: u32,
-    /// Which cell.
-    pub loc: Loc,
-    /// Does it look or overwrite?
-    pub effect: Effect,
-    /// Where in the source.
-    pub site: &'static Location<'static>,
+    /// What it did.
+    pub kind: AsideKind,
+}
+
+/// What an [`Aside`] is.
+#[derive(Clone, Copy, Debug)]
+pub enum AsideKind {
+    /// An access to a plain cell.
+    Cell {
+        /// Which, numbered by first access.
+        cell: u32,
+        /// Does it look or overwrite?
+        effect: Effect,
+        /// Where in the source.
+        site: &'static Location<'static>,
+    },
+    /// A fence.
+    Fence(Ordering),
+    /// The thread created this one.
+    Spawn(ThreadId),
+    /// What the thread did so far was sent along with something, under this number.
+    Post(u32),
+    /// What was sent under this number arrived.
+    Take(u32),
 }
 
 impl Run {
@@ -134,7 +151,7 @@ impl Run {
         self.steps.clear();
         self.accesses.clear();
         self.marks.clear();
-        self.cells.clear();
+        self.asides.clear();
         self.threads.clear();
         self.blocked.clear();
         self.enabled_at_end = ThreadSet::EMPTY;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::event::{Action, Effect, Intent};
+use crate::event::{Action, Effect, Intent, Wait, anybody};
 use crate::execution::{Handle, current};
 use std::sync::atomic::Ordering;
 
@@ -26,14 +26,17 @@ impl Semaphore {
     /// Outside an exploration.
     #[track_caller]
     pub fn acquire(&self) {
-        unsafe fn free(object: *const ()) -> bool {
-            // SAFETY: the semaphore is borrowed by the thread that stands at the announcement.
-            unsafe { &*object.cast::<Semaphore>() }.permits.get() > 0
-        }
+        static FREE: Wait = {
+            unsafe fn ready(object: *const ()) -> bool {
+                // SAFETY: the semaphore is borrowed by the thread that stands at the announcement.
+                unsafe { &*object.cast::<Semaphore>() }.permits.get() > 0
+            }
+            Wait { ready, held_by: anybody }
+        };
         let handle = Self::handle();
         let object = std::ptr::from_ref(self).cast::<()>();
         // SAFETY: as above.
-        handle.point(unsafe { Intent::waiting(Action::Acquire, object.addr(), free, object) });
+        handle.wait(unsafe { Intent::waiting(Action::Acquire, object.addr(), &FREE, object) });
         self.set(handle, Action::Acquire, self.permits.get().saturating_sub(1));
     }
 

@@ -6,8 +6,12 @@
 //!
 //! "Exactly the local state" is taken literally: the registers that survive a call and every byte of the fiber's
 //! stack are hashed at the head of the turn. A loop with a bound keeps its counter there, so it is never mistaken for
-//! a spin. What escapes is a counter on the heap: a loop that turns at most n times by such a counter would be taken
-//! for a spin that waits, and that is reported as a livelock, not passed over.
+//! a spin; so do the values of `thread_local!`, which count as well. What escapes is a counter on the heap: a loop
+//! that turns at most n times by such a counter would be taken for a spin that waits, and that is reported as a
+//! livelock, not passed over.
+//!
+//! A turn may also take a lock, look at what it protects, and release it: all is as it was. Such a thread must not wait
+//! while it holds the lock, so the head of the turn is found where it holds nothing that it takes in the turn.
 
 use crate::event::Loc;
 
@@ -18,6 +22,8 @@ pub(crate) struct Spin {
     heads: Vec<(usize, u64)>,
     /// While it waits: the reads of the turn that is repeated.
     turn: Option<usize>,
+    /// What it has taken and not given back since it last wrote, with the number of reads at that time.
+    open: Vec<(Loc, usize)>,
 }
 
 /// Longest streak of reads that is watched for a turn.
@@ -30,6 +36,7 @@ impl Spin {
         if !self.reads.is_empty() {
             self.reads.clear();
             self.heads.clear();
+            self.open.clear();
         }
         self.turn = None;
     }
@@ -41,6 +48,20 @@ impl Spin {
             self.clear();
         }
         self.reads.push((loc, version, site));
+    }
+
+    /// The thread took something that it will give back as it was, a lock for one. That is a read, and until it is
+    /// given back the thread is in nobody's way only if it keeps it for whole turns.
+    pub(crate) fn open(&mut self, loc: Loc, version: u32, site: usize) {
+        self.read(loc, version, site);
+        self.open.push((loc, self.reads.len() - 1));
+    }
+
+    /// It gave it back.
+    pub(crate) fn close(&mut self, loc: Loc) {
+        if let Some(last) = self.open.iter().rposition(|open| open.0 == loc) {
+            self.open.remove(last);
+        }
     }
 
     /// Nothing read since it last wrote?
@@ -62,7 +83,9 @@ impl Spin {
         let now = self.reads.len();
         let before = self.heads.iter().rev().find(|head| head.1 == state).map(|head| head.0);
         self.heads.push((now, state));
-        self.turn = before.filter(|&from| from < now);
+        // What was taken within the turn is given back within it, so this is not the place to wait.
+        let midway = |from: usize| self.open.iter().any(|open| open.1 >= from);
+        self.turn = before.filter(|&from| from < now && !midway(from));
         self.turn.is_some()
     }
 

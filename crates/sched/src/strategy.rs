@@ -23,6 +23,12 @@ pub trait Strategy {
         &[]
     }
 
+    /// Does the prefix go along the run that was made just before, by the same execution, as far as the two agree?
+    /// Then it is checked that the program does there what it did before.
+    fn follows(&self) -> bool {
+        false
+    }
+
     /// Who goes next, one of [`Execution::enabled`]; `None` to abandon the run: what would follow is known.
     fn next(&mut self, at: &Execution) -> Option<ThreadId>;
 

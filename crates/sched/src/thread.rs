@@ -1,54 +1,114 @@
-//! `std::thread`, name for name: spawn, join, scope, park.
+//! `std::thread`, name for name.
+//!
+//! Inside an exploration a thread is a fiber. Creating one is not a step: the new thread runs up to its first step
+//! right away, and nobody can tell when it did that. Joining one is a step that waits. [`yield_now`] and [`sleep`] are
+//! nothing at all: every schedule is explored anyway, and time does not pass.
+//!
+//! A panic in flight belongs to the OS thread, so [`panicking`] is std's own: no other thread of the program goes while
+//! one panics.
 
 use std::cell::UnsafeCell;
+use std::fmt;
+use std::io;
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::Arc as StdArc;
+use std::time::Duration;
 
-use crate::event::{Action, Intent, ThreadId, ThreadSet};
-use crate::execution::{Handle, current};
-use crate::panics;
+use crate::event::{Action, Effect, Intent, ThreadId as FiberId, ThreadSet, Wait};
+use crate::execution::{Handle, current as execution};
+use crate::{local, panics};
 
-pub use std::thread::{AccessError, Result};
+mod identity;
+mod scope;
 
-/// What a thread hands to whoever joins it.
-struct Packet<T>(UnsafeCell<Option<Result<T>>>);
+pub use std::thread::{Result, panicking};
 
-// SAFETY: it is written by the thread before it ends and taken by the one that joins it after that.
-unsafe impl<T: Send> Send for Packet<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for Packet<T> {}
+pub use crate::local::{AccessError, LocalKey};
+pub use identity::{Thread, ThreadId, current, park, park_timeout};
+pub use scope::{Scope, ScopedJoinHandle, scope};
 
 /// The right to wait for a thread's end.
-pub struct JoinHandle<T>(Inner<T>);
+pub struct JoinHandle<T> {
+    inner: Inner<T>,
+    thread: Thread,
+}
 
 enum Inner<T> {
     Std(std::thread::JoinHandle<T>),
-    Fiber { id: ThreadId, packet: StdArc<Packet<T>> },
+    Fiber {
+        id: FiberId,
+        packet: StdArc<Packet<'static, T>>,
+    },
+    /// A thread that was never started.
+    Never,
+}
+
+/// What a thread hands to whoever joins it.
+struct Packet<'scope, T> {
+    result: UnsafeCell<Option<Result<T>>>,
+    scope: Option<&'scope scope::Shared>,
+}
+
+// SAFETY: the result is written by the thread before it ends and taken by the one that joins it after that.
+unsafe impl<T: Send> Send for Packet<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Packet<'_, T> {}
+
+impl<T> Packet<'_, T> {
+    fn take(&self) -> Result<T> {
+        // SAFETY: called by whoever consumed the only handle to the thread, after its end.
+        unsafe { (*self.result.get()).take() }
+            .unwrap_or_else(|| Err(Box::new("the thread was abandoned with its execution")))
+    }
+}
+
+impl<T> Drop for Packet<'_, T> {
+    fn drop(&mut self) {
+        if let (Some(scope), Some(Err(_))) = (self.scope, self.result.get_mut()) {
+            scope.note_panic();
+        }
+    }
 }
 
 impl<T> JoinHandle<T> {
     /// Waits for the thread to end.
+    ///
+    /// # Errors
+    /// With what the thread panicked with.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        match self.0 {
+        match self.inner {
             Inner::Std(handle) => handle.join(),
             Inner::Fiber { id, packet } => {
-                if let Some(handle) = current() {
+                if let Some(handle) = execution() {
                     wait_for_end(handle, id);
                 }
-                // SAFETY: the thread has ended, and only one handle to it exists.
-                unsafe { (*packet.0.get()).take() }
-                    .unwrap_or_else(|| Err(Box::new("the thread was abandoned with its execution")))
+                packet.take()
             }
+            Inner::Never => Err(Box::new("the thread was not started: its creator was panicking")),
         }
     }
 
+    /// The thread.
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
     /// Has it ended?
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
+        match &self.inner {
             Inner::Std(handle) => handle.is_finished(),
-            Inner::Fiber { id, .. } => current().is_none_or(|handle| handle.finished(*id)),
+            Inner::Fiber { id, .. } => has_ended(*id),
+            Inner::Never => true,
         }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
     }
 }
 
@@ -59,47 +119,217 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    match current() {
-        None => JoinHandle(Inner::Std(std::thread::spawn(body))),
-        Some(handle) => {
-            let (id, packet) = start(handle, body);
-            JoinHandle(Inner::Fiber { id, packet })
+    Builder::new().spawn(body).expect("failed to spawn thread")
+}
+
+/// How a thread is to be started.
+#[derive(Debug, Default)]
+#[must_use = "must eventually spawn the thread"]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    /// As [`spawn`] starts it.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Gives the thread a name.
+    pub fn name(mut self, name: String) -> Builder {
+        self.name = Some(name);
+        self
+    }
+
+    /// Asks for a stack of this size. Inside an exploration every stack has the size that its limits say.
+    pub fn stack_size(mut self, size: usize) -> Builder {
+        self.stack_size = Some(size);
+        self
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the OS has no thread left to give.
+    #[track_caller]
+    pub fn spawn<F, T>(self, body: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: nothing is borrowed.
+        unsafe { self.spawn_unchecked(body) }
+    }
+
+    /// Starts the thread, which may borrow.
+    ///
+    /// # Errors
+    /// If the OS has no thread left to give.
+    ///
+    /// # Safety
+    /// The thread must be joined before what it borrows ends.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, body: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let Some(handle) = execution() else {
+            // SAFETY: as the caller promises.
+            let inner = unsafe { self.into_std().spawn_unchecked(body) }?;
+            let thread = Thread::of_std(inner.thread().clone());
+            return Ok(JoinHandle { inner: Inner::Std(inner), thread });
+        };
+        let name = self.name.map(StdArc::from);
+        let (inner, thread) = match start(handle, name.clone(), body, None, Ends::Seen) {
+            Some((id, packet)) => (Inner::Fiber { id, packet }, Thread::of_fiber(id, name)),
+            None => (Inner::Never, Thread::of_fiber(FiberId(u8::MAX), name)),
+        };
+        Ok(JoinHandle { inner, thread })
+    }
+
+    /// Starts the thread in a scope.
+    ///
+    /// # Errors
+    /// If the OS has no thread left to give.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        body: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        scope.spawn_as(self, body)
+    }
+
+    fn into_std(self) -> std::thread::Builder {
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
         }
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder
     }
 }
 
-/// Starts a thread of an execution.
-fn start<'a, F, T>(handle: Handle, body: F) -> (ThreadId, StdArc<Packet<T>>)
+/// Can anybody ask whether the thread has ended, other than by joining it?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Seen,
+    Unseen,
+}
+
+/// Starts a thread of an execution; not while its creator panics, for then nobody else can go.
+#[track_caller]
+fn start<'scope, F, T>(
+    handle: Handle,
+    name: Option<StdArc<str>>,
+    body: F,
+    scope: Option<&'scope scope::Shared>,
+    ends: Ends,
+) -> Option<(FiberId, StdArc<Packet<'scope, T>>)>
 where
-    F: FnOnce() -> T + Send + 'a,
-    T: Send + 'a,
+    F: FnOnce() -> T + Send,
+    T: Send,
 {
-    let packet = StdArc::new(Packet(UnsafeCell::new(None)));
+    if panicking() {
+        handle.misuse("a thread was created in a destructor while its creator panicked");
+        return None;
+    }
+    if let Some(name) = name {
+        handle.name_next(name);
+    }
+    let seen = ends == Ends::Seen;
+    if seen {
+        handle.name_end_of_next();
+    }
+    let packet = StdArc::new(Packet { result: UnsafeCell::new(None), scope });
     let inside = StdArc::clone(&packet);
-    let job: Box<dyn FnOnce() + 'a> = Box::new(move || {
+    let job: Box<dyn FnOnce() + '_> = Box::new(move || {
         let outcome = panics::run(body);
-        if let (Err(payload), Some(handle)) = (&outcome, current()) {
+        if let (Err(payload), Some(handle)) = (&outcome, execution()) {
             handle.panicked(payload.as_ref());
         }
         // SAFETY: nobody reads it before the thread has ended.
-        unsafe { *inside.0.get() = Some(outcome) };
+        unsafe { *inside.result.get() = Some(outcome) };
+        finish(inside);
+        if let Some(handle) = execution().filter(|_| seen) {
+            let address = handle.end_address(handle.thread());
+            handle.access(Action::Exit, address, Effect::Write, std::sync::atomic::Ordering::Relaxed, 1);
+        }
     });
-    // SAFETY: a thread does not outlive what it borrows: `spawn` asks for 'static, and `scope` waits for its threads.
-    let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(job) };
-    (handle.spawn(job), packet)
+    // SAFETY: a thread does not outlive what it borrows: the callers ask for 'static, or wait for their threads. If
+    // the run is taken down first, the youngest stacks are unwound first.
+    let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(job) };
+    Some((handle.spawn(job), packet))
 }
+
+/// The last things a thread does: it lets go of its result, if nobody is to have it, and of its thread-local values.
+fn finish<R>(result: R) {
+    let mut dropped = panics::run(move || drop(result));
+    loop {
+        if let (Err(payload), Some(handle)) = (&dropped, execution()) {
+            handle.panicked(payload.as_ref());
+        }
+        let Some(handle) = execution() else { return };
+        dropped = panics::run(|| local::drop_all(handle));
+        if dropped.is_ok() {
+            return;
+        }
+    }
+}
+
+/// The body of the program itself, thread 0, run to its end.
+pub(crate) fn run_root(program: &dyn Fn()) {
+    let outcome = panics::run(program);
+    if let (Err(payload), Some(handle)) = (&outcome, execution()) {
+        handle.panicked(payload.as_ref());
+    }
+    finish(outcome);
+}
+
+/// Until the thread, taken for a number, has ended.
+static ENDED: Wait = {
+    unsafe fn ready(object: *const ()) -> bool {
+        execution().is_none_or(|handle| handle.finished(FiberId(object.addr() as u8)))
+    }
+    unsafe fn held_by(object: *const ()) -> ThreadSet {
+        let mut threads = ThreadSet::EMPTY;
+        threads.insert(FiberId(object.addr() as u8));
+        threads
+    }
+    Wait { ready, held_by }
+};
 
 /// Returns when `thread` has ended.
 #[track_caller]
-fn wait_for_end(handle: Handle, thread: ThreadId) {
-    unsafe fn ended(object: *const ()) -> bool {
-        current().is_none_or(|handle| handle.finished(ThreadId(object.addr() as u8)))
-    }
+fn wait_for_end(handle: Handle, thread: FiberId) {
     let object = std::ptr::without_provenance::<()>(usize::from(thread.0));
-    // SAFETY: `ended` takes the pointer for a number.
-    let intent = unsafe { Intent::waiting(Action::Join, usize::MAX - usize::from(thread.0), ended, object) };
-    handle.point(intent);
-    handle.joined(thread);
+    // SAFETY: the pointer is taken for a number.
+    let intent = unsafe { Intent::waiting(Action::Join, usize::MAX - usize::from(thread.0), &ENDED, object) };
+    if handle.wait(intent) {
+        handle.joined(thread);
+    }
+}
+
+/// Looks whether `thread` has ended: a step, for it tells something about another thread.
+#[track_caller]
+fn has_ended(thread: FiberId) -> bool {
+    let Some(handle) = execution() else { return true };
+    let address = handle.end_address(thread);
+    handle.point(Intent::new(Action::IsFinished, address));
+    let ended = handle.finished(thread);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    handle.access(Action::IsFinished, address, Effect::Read, order, u64::from(ended));
+    handle.detail(|| ended.to_string());
+    handle.scrub_deep();
+    ended
 }
 
 /// Runs `bodies` as threads of the running execution and returns when all have ended. Unlike joining them one by one
@@ -109,30 +339,62 @@ fn wait_for_end(handle: Handle, thread: ThreadId) {
 /// Outside an exploration.
 #[track_caller]
 pub fn run_all<'a>(bodies: impl Iterator<Item = Box<dyn FnOnce() + Send + 'a>>) {
-    unsafe fn all_ended(object: *const ()) -> bool {
-        let threads = ThreadSet(object.addr() as u64);
-        current().is_none_or(|handle| threads.iter().all(|thread| handle.finished(thread)))
-    }
-    let handle = current().expect("threads of an execution are started inside an exploration");
+    static ALL_ENDED: Wait = {
+        unsafe fn ready(object: *const ()) -> bool {
+            let threads = ThreadSet(object.addr() as u64);
+            execution().is_none_or(|handle| threads.iter().all(|thread| handle.finished(thread)))
+        }
+        unsafe fn held_by(object: *const ()) -> ThreadSet {
+            let threads = ThreadSet(object.addr() as u64);
+            let mut left = ThreadSet::EMPTY;
+            for thread in threads.iter() {
+                if execution().is_some_and(|handle| !handle.finished(thread)) {
+                    left.insert(thread);
+                }
+            }
+            left
+        }
+        Wait { ready, held_by }
+    };
+    let handle = execution().expect("threads of an execution are started inside an exploration");
     let mut threads = ThreadSet::EMPTY;
     for body in bodies {
-        threads.insert(start(handle, body).0);
+        if let Some((id, _)) = start(handle, None, body, None, Ends::Unseen) {
+            threads.insert(id);
+        }
     }
     let object = std::ptr::without_provenance::<()>(threads.0 as usize);
-    let address = usize::MAX - threads.first().map_or(0, ThreadId::index);
-    // SAFETY: `all_ended` takes the pointer for a set of threads. A stack that is unwound here outlives its
-    // threads: the youngest are unwound first.
-    handle.point(unsafe { Intent::waiting(Action::Join, address, all_ended, object) });
+    let address = usize::MAX - threads.first().map_or(0, FiberId::index);
+    // SAFETY: the pointer is taken for a set of threads. A stack that is unwound here outlives its threads: the
+    // youngest are unwound first.
+    handle.wait(unsafe { Intent::waiting(Action::Join, address, &ALL_ENDED, object) });
     for thread in threads.iter() {
         handle.joined(thread);
     }
 }
 
-/// Lets others go first, if they want to.
-#[track_caller]
+/// Lets others go first, if they want to. Inside an exploration they can at any step.
 pub fn yield_now() {
-    if current().is_none() {
+    if execution().is_none() {
         std::thread::yield_now();
+    }
+}
+
+/// Sleeps. Inside an exploration no time passes.
+pub fn sleep(duration: Duration) {
+    if execution().is_none() {
+        std::thread::sleep(duration);
+    }
+}
+
+/// How many threads the machine runs at a time. Inside an exploration it is two, on every machine.
+///
+/// # Errors
+/// If the OS does not say.
+pub fn available_parallelism() -> io::Result<NonZero<usize>> {
+    match execution() {
+        None => std::thread::available_parallelism(),
+        Some(_) => Ok(NonZero::<usize>::MIN.saturating_add(1)),
     }
 }
 

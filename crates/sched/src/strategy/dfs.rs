@@ -92,6 +92,10 @@ impl Strategy for Dfs {
         &self.prefix
     }
 
+    fn follows(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
     fn next(&mut self, at: &Execution) -> Option<ThreadId> {
         let enabled = at.enabled();
         let runs = at.last_thread().filter(|&thread| enabled.contains(thread));

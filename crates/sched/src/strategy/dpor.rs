@@ -185,7 +185,9 @@ fn depend(would: &[Access], did: &[Access], named: u32) -> bool {
 /// Do the two steps touch the same, one of them perhaps writing?
 fn touch(would: &[Access], other: &[Access]) -> bool {
     would.iter().any(|a| {
-        other.iter().any(|b| a.loc == b.loc && !(a.action == Action::Load && b.effect == Effect::Read))
+        other.iter().any(|b| {
+            a.loc == b.loc && !(matches!(a.action, Action::Load | Action::Look) && b.effect == Effect::Read)
+        })
     })
 }
 

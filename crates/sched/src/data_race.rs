@@ -1,0 +1,254 @@
+//! Data races on cells, by the happens-before order of C11 as Rust has it.
+//!
+//! Two accesses to the same cell by different threads, one of them a write, must be ordered by *happens before*: the
+//! order of each thread's own program, with what synchronises threads: creating and joining them, a release that an
+//! acquire reads from (through read-modify-writes in between, and through fences), locks, messages. The orderings are
+//! those that the program asked for: a pointer published by a relaxed store is a race, though every run here is
+//! sequentially consistent.
+//!
+//! The check goes once over the record of a run with vector clocks (Fidge 1988, Mattern 1988) and keeps for each cell
+//! its last write and the last read of each thread, as Flanagan and Freund 2009 do: a write that is ordered after the
+//! last one and after all reads is ordered after everything before. Without a cell nothing is done at all.
+//!
+//! # One execution a trace is enough
+//! Take two executions that differ in the order of independent steps. As long as no cell is raced on, what a read
+//! of a cell sees is the write before it in happens-before, and happens-before is built from the order of each
+//! thread's steps and from the order of the accesses to each location; both are the same in the two. So both have
+//! the same values, the same steps, the same clocks, and the same verdict: up to the first race in one of them the
+//! argument holds for the other, and so the other has that race as well.
+//!
+//! # What is not covered
+//! Executions that only a weak memory has: a relaxed load never sees an old value here. A program whose race
+//! shows only after such a load is not caught.
+
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+use rustc_hash::FxHashMap;
+
+use crate::event::{Access, Action, Effect, Loc, ThreadId};
+use crate::failure::Failure;
+use crate::run::{Aside, AsideKind, Run};
+
+/// The memory of the check, reused from run to run.
+#[derive(Default)]
+pub(crate) struct DataRaces {
+    /// Threads in the run: the length of a clock.
+    width: usize,
+    /// What happened before the point where each thread is.
+    now: Vec<Vec<u32>>,
+    /// What a thread would have acquired with its relaxed loads, had a fence followed.
+    unfenced: Vec<Vec<u32>>,
+    /// What happened before each thread's last release fence.
+    fenced: Vec<Vec<u32>>,
+    released: FxHashMap<Key, Vec<u32>>,
+    cells: FxHashMap<u32, Cell>,
+}
+
+/// Where a clock was left for others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    /// By a write to a location, or the release of a lock.
+    Write(Loc),
+    /// By the readers of a lock.
+    Readers(Loc),
+    /// With a message.
+    Post(u32),
+}
+
+#[derive(Default)]
+struct Cell {
+    write: Option<Seen>,
+    reads: Vec<Seen>,
+}
+
+/// An access to a cell: whose, when by its own clock, and where in the source.
+#[derive(Clone, Copy)]
+struct Seen {
+    thread: ThreadId,
+    time: u32,
+    site: &'static Location<'static>,
+}
+
+impl DataRaces {
+    /// The first race of `run`, if it has one.
+    pub(crate) fn check(&mut self, run: &Run) -> Option<Failure> {
+        self.reset(run.threads.len());
+        let mut asides = run.asides.iter().peekable();
+        let mut at = 0;
+        for (index, step) in run.steps.iter().enumerate() {
+            for access in run.accesses_of(index) {
+                while let Some(aside) = asides.next_if(|aside| aside.at <= at) {
+                    if let Some(race) = self.aside(aside) {
+                        return Some(race);
+                    }
+                }
+                self.access(step.thread, access);
+                at += 1;
+            }
+        }
+        asides.find_map(|aside| self.aside(aside))
+    }
+
+    fn reset(&mut self, threads: usize) {
+        self.width = threads;
+        self.released.clear();
+        self.cells.clear();
+        for clocks in [&mut self.now, &mut self.unfenced, &mut self.fenced] {
+            clocks.resize_with(clocks.len().max(threads), Vec::new);
+            for clock in &mut clocks[..threads] {
+                clock.clear();
+                clock.resize(threads, 0);
+            }
+        }
+        for (thread, clock) in self.now[..threads].iter_mut().enumerate() {
+            clock[thread] = 1;
+        }
+    }
+
+    fn aside(&mut self, aside: &Aside) -> Option<Failure> {
+        let thread = aside.thread.index();
+        match aside.kind {
+            AsideKind::Cell { cell, effect, site } => return self.touch(aside.thread, cell, effect, site),
+            AsideKind::Fence(order) => {
+                if acquires(order) {
+                    join(&mut self.now[thread], &self.unfenced[thread]);
+                }
+                if releases(order) {
+                    self.fenced[thread].clone_from(&self.now[thread]);
+                    self.tick(thread);
+                }
+            }
+            AsideKind::Spawn(child) => {
+                let clock = self.now[thread].clone();
+                join(&mut self.now[child.index()], &clock);
+                self.tick(thread);
+            }
+            AsideKind::Post(number) => self.leave(thread, Key::Post(number)),
+            AsideKind::Take(number) => self.pick_up(thread, Key::Post(number)),
+        }
+        None
+    }
+
+    fn access(&mut self, by: ThreadId, access: &Access) {
+        let thread = by.index();
+        let loc = access.loc;
+        match access.action {
+            Action::Join => {
+                if let Some(ended) = loc.ended_thread() {
+                    let clock = self.now[ended.index()].clone();
+                    join(&mut self.now[thread], &clock);
+                }
+            }
+            // What these order is said by a lock or by what was posted.
+            Action::Look
+            | Action::Exit
+            | Action::IsFinished
+            | Action::Wait
+            | Action::Wake
+            | Action::NotifyOne
+            | Action::NotifyAll
+            | Action::Send
+            | Action::TrySend
+            | Action::Receive
+            | Action::TryReceive => {}
+            Action::Lock | Action::TryLock if access.effect.writes() => {
+                self.pick_up(thread, Key::Write(loc));
+                self.pick_up(thread, Key::Readers(loc));
+            }
+            Action::ReadLock | Action::TryReadLock if access.effect.writes() => {
+                self.pick_up(thread, Key::Write(loc));
+            }
+            Action::Lock | Action::TryLock | Action::ReadLock | Action::TryReadLock => {}
+            Action::Unlock => self.leave(thread, Key::Write(loc)),
+            Action::ReadUnlock => self.leave(thread, Key::Readers(loc)),
+            _ => self.atomic(thread, access),
+        }
+    }
+
+    fn atomic(&mut self, thread: usize, access: &Access) {
+        let key = Key::Write(access.loc);
+        if access.effect.reads()
+            && let Some(clock) = self.released.get(&key)
+        {
+            let into = if acquires(access.ordering) { &mut self.now } else { &mut self.unfenced };
+            join(&mut into[thread], clock);
+        }
+        if access.effect.writes() {
+            let width = self.width;
+            let clock = self.released.entry(key).or_insert_with(|| vec![0; width]);
+            if access.effect == Effect::Write {
+                // A plain store heads no release sequence but its own.
+                clock.fill(0);
+            }
+            let release = releases(access.ordering);
+            join(clock, if release { &self.now[thread] } else { &self.fenced[thread] });
+            if release {
+                self.tick(thread);
+            }
+        }
+    }
+
+    fn touch(
+        &mut self,
+        thread: ThreadId,
+        cell: u32,
+        effect: Effect,
+        site: &'static Location<'static>,
+    ) -> Option<Failure> {
+        let clock = &self.now[thread.index()];
+        let unordered = |seen: &Seen| clock[seen.thread.index()] < seen.time;
+        let seen = Seen { thread, time: clock[thread.index()], site };
+        let cell = self.cells.entry(cell).or_default();
+        let race = |other: &Seen, wrote: bool| Failure::DataRace {
+            accesses: [(other.thread, other.site, wrote), (thread, site, effect.writes())],
+        };
+        if let Some(write) = cell.write.filter(unordered) {
+            return Some(race(&write, true));
+        }
+        if effect.writes() {
+            if let Some(read) = cell.reads.iter().find(|read| unordered(read)) {
+                return Some(race(read, false));
+            }
+            cell.reads.clear();
+            cell.write = Some(seen);
+        } else {
+            match cell.reads.iter_mut().find(|read| read.thread == thread) {
+                Some(read) => *read = seen,
+                None => cell.reads.push(seen),
+            }
+        }
+        None
+    }
+
+    /// Adds what happened before the thread's point to the clock under `key`.
+    fn leave(&mut self, thread: usize, key: Key) {
+        let width = self.width;
+        join(self.released.entry(key).or_insert_with(|| vec![0; width]), &self.now[thread]);
+        self.tick(thread);
+    }
+
+    fn pick_up(&mut self, thread: usize, key: Key) {
+        if let Some(clock) = self.released.get(&key) {
+            join(&mut self.now[thread], clock);
+        }
+    }
+
+    fn tick(&mut self, thread: usize) {
+        self.now[thread][thread] += 1;
+    }
+}
+
+fn join(into: &mut [u32], from: &[u32]) {
+    for (into, from) in into.iter_mut().zip(from) {
+        *into = (*into).max(*from);
+    }
+}
+
+fn acquires(order: Ordering) -> bool {
+    matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+fn releases(order: Ordering) -> bool {
+    matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst)
+}

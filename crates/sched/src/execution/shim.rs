@@ -1,0 +1,409 @@
+//! What the shims need of an execution beside scheduling points: to wait, to look up the state of a thread, and to
+//! note what counts for races on cells.
+//!
+//! # When a thread cannot wait
+//! While a thread panics nobody else can go: whether a panic is under way is a property of the OS thread, and all
+//! threads of the program share it. A destructor that would wait then goes on without what it waited for. If the panic
+//! is caught afterwards, and so is not itself the failure, the run fails as a misuse: what it did from there on means
+//! nothing. Inside an atomic block nobody else can go either; there it is always a misuse.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{Abandoned, Execution, Handle, Mode};
+use crate::data_race::DataRaces;
+use crate::event::{Access, Action, Effect, Intent, Step, ThreadId, ThreadSet};
+use crate::failure::Failure;
+use crate::heap;
+use crate::local::Locals;
+use crate::panics;
+use crate::run::{Aside, AsideKind, Run};
+
+/// The part of an execution that serves the shims.
+pub(super) struct State {
+    /// The number of the run, different from that of every other run in the process.
+    stamp: u64,
+    /// How many numbers are left of those this execution may use without asking.
+    stamps_left: u64,
+    /// The tokens of [`crate::thread::park`], by thread. Their addresses stand for them.
+    tokens: Box<[AtomicBool; ThreadSet::CAPACITY]>,
+    /// The ends of the threads, as locations.
+    ends: Box<[u8; ThreadSet::CAPACITY]>,
+    names: Vec<(ThreadId, Arc<str>)>,
+    /// Cells touched so far.
+    cells: u32,
+    /// Clocks sent along with something so far.
+    posts: u32,
+    /// Scheduling points passed without a stop, because the thread was panicking.
+    passed: u64,
+    /// A thread could not wait, though it had to. It fails the run unless something worse does.
+    could_not_wait: Option<Failure>,
+    races: DataRaces,
+    /// The steps of the run before.
+    previous: Vec<Step>,
+    /// At which of them somebody only went round a loop.
+    stuttered_before: Vec<(u32, ThreadSet)>,
+    /// The same of this run.
+    stuttered: Vec<(u32, ThreadSet)>,
+    /// Did this run take the same steps so far?
+    follows: bool,
+}
+
+/// Scheduling points that a panicking thread may pass before it is taken to go round for ever.
+const PASSED: u64 = 1 << 22;
+
+/// Numbers of runs handed out at a time.
+const STAMPS: u64 = 1 << 20;
+
+static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
+
+impl State {
+    pub(super) fn new() -> State {
+        State {
+            stamp: 0,
+            stamps_left: 0,
+            tokens: Box::new([const { AtomicBool::new(false) }; ThreadSet::CAPACITY]),
+            ends: Box::new([0; ThreadSet::CAPACITY]),
+            names: Vec::new(),
+            cells: 0,
+            posts: 0,
+            passed: 0,
+            could_not_wait: None,
+            races: DataRaces::default(),
+            previous: Vec::new(),
+            stuttered_before: Vec::new(),
+            stuttered: Vec::new(),
+            follows: false,
+        }
+    }
+
+    /// A new run begins; `run` is still the record of the one before, which the new one `follows` for a while.
+    pub(super) fn reset(&mut self, run: &mut Run, follows: bool) {
+        self.follows = follows;
+        std::mem::swap(&mut self.previous, &mut run.steps);
+        std::mem::swap(&mut self.stuttered_before, &mut self.stuttered);
+        self.stuttered.clear();
+        if self.stamps_left == 0 {
+            self.stamp = NEXT_STAMP.fetch_add(STAMPS, Ordering::Relaxed);
+            self.stamps_left = STAMPS;
+        } else {
+            self.stamp += 1;
+        }
+        self.stamps_left -= 1;
+        for token in &self.tokens[..run.threads.len()] {
+            token.store(false, Ordering::Relaxed);
+        }
+        self.names.clear();
+        self.cells = 0;
+        self.posts = 0;
+        self.passed = 0;
+        self.could_not_wait = None;
+    }
+
+    /// What the shims found wrong in a run that nothing else did.
+    pub(super) fn judge(&mut self, run: &Run) -> Option<Failure> {
+        self.could_not_wait.take().or_else(|| if self.cells == 0 { None } else { self.races.check(run) })
+    }
+
+    /// A thread that panics passed a scheduling point.
+    pub(super) fn passed(&mut self, intent: &Intent, thread: ThreadId) {
+        self.passed += 1;
+        if self.passed > PASSED {
+            panics::abort(&format!(
+                "thread {} goes round and round in a destructor while it panics ({} at {}): it waits for another \
+                 thread, and none can go while a thread panics",
+                thread.0,
+                intent.action.name(),
+                intent.site
+            ));
+        }
+    }
+
+    /// A step is about to be taken. While the run follows the one before, the program must do what it did then. Who
+    /// only goes round a loop does not count: that is not recognised every time.
+    #[inline]
+    pub(super) fn same(
+        &mut self,
+        index: usize,
+        thread: ThreadId,
+        action: Action,
+        enabled: ThreadSet,
+        stuttering: ThreadSet,
+    ) -> Result<(), String> {
+        if !stuttering.is_empty() {
+            heap::outside(|| self.stuttered.push((index as u32, stuttering)));
+        }
+        if !self.follows {
+            return Ok(());
+        }
+        let Some(before) = self.previous.get(index) else {
+            self.follows = false;
+            return Ok(());
+        };
+        let mut differ = ThreadSet(before.enabled.0 ^ enabled.0);
+        if !differ.is_empty() {
+            let then = self.stuttered_before.iter().find(|stuttered| stuttered.0 == index as u32);
+            differ.0 &= !(stuttering.0 | then.map_or(0, |stuttered| stuttered.1.0));
+        }
+        if let Some(other) = differ.first() {
+            let (now, then) =
+                if enabled.contains(other) { ("can", "could not") } else { ("cannot", "could") };
+            return Err(format!("thread {} {now} go, and {then} before", other.0));
+        }
+        if before.thread != thread {
+            self.follows = false;
+        } else if before.action != action {
+            let (now, then) = (action.name(), before.action.name());
+            return Err(format!("thread {} is about to {now}, and was about to {then} before", thread.0));
+        }
+        Ok(())
+    }
+}
+
+impl super::Thread {
+    /// Where in the source it announced its step, as a number.
+    fn site(&self) -> usize {
+        self.intent.as_ref().map_or(0, |intent| std::ptr::from_ref(intent.site).addr())
+    }
+}
+
+impl Handle {
+    // What notes something is not inlined: what it leaves in the frame of its caller, such as the length of the record,
+    // would be different in every turn of a loop, and count as the state of the loop.
+
+    fn execution<'a>(self) -> &'a mut Execution {
+        // SAFETY: code on a fiber is the only code that runs, and no other reference to the execution lives while it
+        // does; the callers let go of this one before they switch or call anything of the program's.
+        unsafe { &mut *self.0 }
+    }
+
+    /// A scheduling point at which the thread may have to wait. Returns whether what it waits for is there: not if
+    /// the thread panics, for then it cannot wait.
+    #[track_caller]
+    pub(crate) fn wait(self, intent: Intent) -> bool {
+        self.point(intent);
+        let Some((wait, object)) = intent.wait else { return true };
+        // SAFETY: promised by whoever made the announcement.
+        if unsafe { (wait.ready)(object) } {
+            return true;
+        }
+        self.cannot_wait(&intent);
+        false
+    }
+
+    #[cold]
+    fn cannot_wait(self, intent: &Intent) {
+        let outside = heap::Outside::enter();
+        let thread = self.thread().0;
+        let (action, site) = (intent.action.name(), intent.site);
+        if std::thread::panicking() {
+            if !self.doomed() {
+                let text = format!(
+                    "misuse: thread {thread} waits to {action} at {site} while it panics, and no other thread can \
+                     go while one panics"
+                );
+                self.execution().shims.could_not_wait.get_or_insert(Failure::Misuse(text));
+            }
+            return;
+        }
+        let text = format!(
+            "thread {thread} waits to {action} at {site} inside an atomic block, where no other thread can go"
+        );
+        drop(outside);
+        self.misuse(&text);
+    }
+
+    /// Fails the run and leaves the thread.
+    #[cold]
+    pub(crate) fn misuse(self, text: &str) {
+        let failure = heap::outside(|| Failure::Misuse(format!("misuse: {text}")));
+        if std::thread::panicking() {
+            self.execution().shims.could_not_wait.get_or_insert(failure);
+            return;
+        }
+        self.fail(failure);
+        std::panic::resume_unwind(Box::new(Abandoned));
+    }
+
+    /// Is the run over in all but name? What the program does from here on is seen by nobody.
+    pub(crate) fn doomed(self) -> bool {
+        let me = self.execution();
+        me.mode == Mode::Unwinding || me.failure.is_some()
+    }
+
+    /// The number of the run, different from that of every other run in the process. It fits into 40 bits.
+    pub(crate) fn stamp(self) -> u64 {
+        self.execution().shims.stamp
+    }
+
+    /// Notes something that counts for races on cells.
+    #[inline(never)]
+    pub(crate) fn aside(self, kind: AsideKind) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        if me.mode == Mode::Exploring {
+            let at = me.run.accesses.len() as u32;
+            me.run.asides.push(Aside { thread: me.current, at, kind });
+        }
+    }
+
+    /// Notes a fence.
+    pub(crate) fn fence(self, order: Ordering) {
+        self.aside(AsideKind::Fence(order));
+    }
+
+    /// A number for a cell that has none in this run.
+    #[inline(never)]
+    pub(crate) fn name_cell(self) -> u32 {
+        let me = self.execution();
+        me.shims.cells += 1;
+        me.shims.cells
+    }
+
+    /// What the thread did so far goes along with something; [`Handle::take`] with this number is where it arrives.
+    pub(crate) fn post(self) -> u32 {
+        let me = self.execution();
+        me.shims.posts += 1;
+        let number = me.shims.posts;
+        self.aside(AsideKind::Post(number));
+        number
+    }
+
+    /// What was posted under this number arrives.
+    pub(crate) fn take(self, number: u32) {
+        self.aside(AsideKind::Take(number));
+    }
+
+    /// Notes that the thread takes a lock (`changed` is nothing) or releases it (`changed` says whether it may have
+    /// changed what is behind it). To the explorer both are reads and writes. Going round a loop is another matter: a
+    /// turn that locks, looks and unlocks again leaves everything as it was.
+    #[inline(never)]
+    pub(crate) fn lock_access(
+        self,
+        action: Action,
+        address: usize,
+        ordering: Ordering,
+        changed: Option<bool>,
+    ) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        if me.mode == Mode::Unwinding {
+            return;
+        }
+        let held = me.locations.name(held_address(address));
+        me.locations.written(held);
+        self.visit(action, address, ordering, changed);
+    }
+
+    /// Notes an access that reads and writes, one of several that together change nothing: the first (`changed` is
+    /// nothing), or a later one (`changed` says whether they do change something after all).
+    #[inline(never)]
+    pub(crate) fn visit(self, action: Action, address: usize, ordering: Ordering, changed: Option<bool>) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        if me.mode == Mode::Unwinding {
+            return;
+        }
+        let loc = me.locations.name(address);
+        let bits = if changed.is_none() { u64::from(me.current.0) + 1 } else { 0 };
+        me.locations.set_bits(loc, bits);
+        if !me.blocks.contains(address) {
+            // What is behind the lock is seen in no fingerprint of a state.
+            me.hidden_state = true;
+        }
+        let thread = &mut me.threads[me.current.index()];
+        match changed {
+            None => {
+                let site = thread.site();
+                thread.spin.open(loc, me.locations.version(loc), site);
+            }
+            Some(true) => {
+                me.locations.written(loc);
+                thread.spin.clear();
+            }
+            Some(false) => thread.spin.close(loc),
+        }
+        if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
+            let effect = Effect::ReadWrite;
+            me.run.accesses.push(Access { loc, effect, action, ordering });
+            if me.observer.is_some() {
+                self.observed(address, effect, bits);
+            }
+        }
+    }
+
+    /// Notes that a thread found a lock held and goes on without it. A loop around that waits for the lock to be
+    /// released, whatever was done under it.
+    #[inline(never)]
+    pub(crate) fn lock_refused(self, action: Action, address: usize) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        if me.mode == Mode::Unwinding {
+            return;
+        }
+        let loc = me.locations.name(address);
+        let held = me.locations.name(held_address(address));
+        let version = me.locations.version(held);
+        let thread = &mut me.threads[me.current.index()];
+        // The first is what the announcement of the next try is compared with.
+        let site = thread.site();
+        thread.spin.read(loc, me.locations.version(loc), site);
+        thread.spin.read(held, version, site);
+        if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
+            let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
+            me.run.accesses.push(Access { loc, effect, action, ordering });
+            if me.observer.is_some() {
+                self.observed(address, effect, 1);
+            }
+        }
+    }
+
+    /// The token of [`crate::thread::park`]; it stays where it is.
+    pub(crate) fn park_token(self, thread: ThreadId) -> *const AtomicBool {
+        &self.execution().shims.tokens[thread.index()]
+    }
+
+    /// The end of a thread, as an address.
+    pub(crate) fn end_address(self, thread: ThreadId) -> usize {
+        std::ptr::from_ref(&self.execution().shims.ends[thread.index()]).addr()
+    }
+
+    /// The name of `thread`, if it was given one.
+    pub(crate) fn name_of(self, thread: ThreadId) -> Option<Arc<str>> {
+        self.execution().shims.names.iter().find(|named| named.0 == thread).map(|named| Arc::clone(&named.1))
+    }
+
+    /// Names the end of the thread that will be created next, now, while it is clear that it is no other location.
+    pub(crate) fn name_end_of_next(self) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        if let Some(end) = me.shims.ends.get(me.threads.len()) {
+            me.locations.name(std::ptr::from_ref(end).addr());
+        }
+    }
+
+    /// Names the thread that will be created next.
+    pub(crate) fn name_next(self, name: Arc<str>) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        let next = ThreadId(me.threads.len().min(ThreadSet::CAPACITY) as u8);
+        me.shims.names.push((next, name));
+    }
+
+    /// The thread-local values of the running thread.
+    pub(crate) fn locals<'a>(self) -> &'a mut Locals {
+        let me = self.execution();
+        &mut me.threads[me.current.index()].locals
+    }
+
+    /// The steps taken so far, to be shown when the process is about to go down.
+    pub(crate) fn schedule(self) -> Vec<ThreadId> {
+        self.execution().run.schedule()
+    }
+}
+
+/// Where a lock's being held is, as a location of its own: next to the lock's address, which is that of something
+/// at least two bytes long.
+fn held_address(address: usize) -> usize {
+    address + 1
+}
