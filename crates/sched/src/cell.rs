@@ -80,6 +80,13 @@ impl<T> UnsafeCell<T> {
         self.identity.touch(Effect::Write);
         self.value.into_inner()
     }
+
+    /// A pointer to the value, without a reference to the cell in between. It is not tracked.
+    #[inline]
+    pub const fn raw_get(this: *const UnsafeCell<T>) -> *mut T {
+        let offset = std::mem::offset_of!(UnsafeCell<T>, value);
+        this.cast::<T>().wrapping_byte_add(offset).cast_mut()
+    }
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
@@ -98,14 +105,6 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn get_mut(&mut self) -> &mut T {
         self.identity.touch(Effect::Write);
         self.value.get_mut()
-    }
-
-    /// A pointer to the value, without a reference to the cell in between. It is not tracked.
-    #[inline]
-    pub const fn raw_get(this: *const UnsafeCell<T>) -> *mut T {
-        // SAFETY: the place is computed, and neither read nor made a reference of; the caller's pointer is in bounds
-        // by std's contract of the same method.
-        std_cell::UnsafeCell::raw_get(unsafe { &raw const (*this).value })
     }
 
     /// Runs `body` on a pointer that it only reads through.
