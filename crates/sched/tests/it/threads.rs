@@ -99,7 +99,7 @@ fn names_and_identities() {
         assert_eq!(child.join().unwrap(), known);
         assert_ne!(known.1, thread::current().id());
         assert_eq!(thread::current().name(), Some("main"));
-        assert_eq!(thread::spawn(|| thread::current().name().is_none()).join().unwrap(), true);
+        assert!(thread::spawn(|| thread::current().name().is_none()).join().unwrap());
         assert_eq!(thread::available_parallelism().unwrap().get(), 2);
         known.0
     });
