@@ -72,7 +72,8 @@ pub trait Observer {
 pub struct Execution {
     run: Run,
     threads: Vec<Thread>,
-    fibers: Vec<Fiber>,
+    /// In boxes: a thread that creates another is in the middle of [`Fiber::resume`] when this grows.
+    fibers: Vec<Box<Fiber>>,
     current: ThreadId,
     /// Who is resumed next, by the loop.
     next: Option<ThreadId>,
@@ -379,7 +380,7 @@ impl Execution {
         if index == self.fibers.len() {
             let fiber = Fiber::new(self.limits.stack_size)
                 .map_err(|error| Failure::Misuse(format!("no stack for another thread: {error}")))?;
-            self.fibers.push(fiber);
+            self.fibers.push(Box::new(fiber));
         }
         self.fibers[index].assign(job);
         let thread = ThreadId(index as u8);
@@ -449,15 +450,20 @@ impl Execution {
             .collect()
     }
 
-    /// Nobody can go: names the reason.
-    fn stuck(&mut self) {
-        self.run.enabled_at_end = ThreadSet::EMPTY;
-        for thread in self.waiting.iter() {
+    /// The record ends here: notes who waits.
+    fn note_blocked(&mut self) {
+        self.run.enabled_at_end = self.enabled;
+        for thread in self.waiting.iter().filter(|&thread| !self.enabled.contains(thread)) {
             let state = &self.threads[thread.index()];
             if let Some(intent) = state.intent.filter(|_| state.loc != Loc::UNKNOWN) {
                 self.run.blocked.push(Blocked { thread, loc: state.loc, action: intent.action });
             }
         }
+    }
+
+    /// Nobody can go: names the reason.
+    fn stuck(&mut self) {
+        self.note_blocked();
         let waiting = self.waiters();
         self.run.ending = Ending::Stuck(if !self.spinning.is_empty() {
             Failure::Livelock { waiting }
@@ -505,7 +511,7 @@ unsafe fn resume(this: *mut Execution, thread: ThreadId) {
     // no reference of ours is alive then but the one to the fiber itself, which that code does not touch.
     unsafe {
         (*this).current = thread;
-        let fiber: *mut Fiber = &mut (&mut (*this).fibers)[thread.index()];
+        let fiber: *mut Fiber = &raw mut *(&mut (*this).fibers)[thread.index()];
         let pause = (*fiber).resume();
         if pause == Pause::Spawned {
             return;
@@ -611,7 +617,7 @@ unsafe fn decide(this: *mut Execution) {
             Some(thread) => thread,
             None => {
                 if me.mode == Mode::Exploring {
-                    me.run.enabled_at_end = me.enabled;
+                    me.note_blocked();
                     me.run.ending = Ending::Abandoned;
                     me.mode = Mode::Draining;
                 }

@@ -20,7 +20,7 @@ pub struct Run {
     pub threads: Vec<ThreadRecord>,
     /// Who could have gone on after the last step.
     pub enabled_at_end: ThreadSet,
-    /// Who waits for ever at the end of a stuck run, for something other than the end of a thread.
+    /// Who waits where the record of a stuck or abandoned run ends, for something other than the end of a thread.
     pub blocked: Vec<Blocked>,
     /// How it ended.
     pub ending: Ending,

@@ -21,8 +21,8 @@
 //! and r can go without e. If it cannot, e made it wait, and so depends on it. If r takes its step in some such trace,
 //! look at the one with the fewest writes between e and that step: no write after e is one before which r is known to
 //! be able to go, or there would be a trace with fewer. So the walk over the writes gets to e, and finds that r could
-//! have gone before it. If r never takes it, the same holds for r at the end of the run. In each case the initials of
-//! v are initials of w, and one of them is tried: a contradiction.
+//! have gone before it. If r never takes it, the same holds for r where the run ends, also if it ends because all who
+//! could go on sleep. In each case the initials of v are initials of w, and one of them is tried: a contradiction.
 //!
 //! A location that nobody had named at the point where a step was stored (an atomic block finds its locations on the
 //! way) has no name that means the same in another run; it is taken to be any location named later.
@@ -153,10 +153,12 @@ impl Dpor {
         for &x in initials.iter() {
             begin.insert(run.steps[x as usize].thread);
         }
+        let node = &mut self.path[g];
+        // It may not be there yet, or wait for a step of v.
+        alone &= first.is_none() || node.enabled.contains(thread);
         if alone {
             begin.insert(thread);
         }
-        let node = &mut self.path[g];
         let tried = node.backtrack.0 | node.done.0 | node.sleep.0;
         if begin.0 & tried != 0 {
             return;
@@ -238,7 +240,7 @@ impl Strategy for Dpor {
             }
             self.races = races;
         }
-        if matches!(run.ending, Ending::Stuck(_)) {
+        if matches!(run.ending, Ending::Stuck(_) | Ending::Abandoned) {
             for &blocked in &run.blocked {
                 let mut races = std::mem::take(&mut self.races);
                 races.of_blocked(run, &self.clocks, blocked);

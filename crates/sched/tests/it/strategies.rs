@@ -1,5 +1,6 @@
 //! Every strategy that claims completeness finds what plain depth-first search finds.
 
+mod compare;
 mod first_violation;
 mod keys;
 mod named_programs;

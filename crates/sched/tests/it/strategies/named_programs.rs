@@ -8,6 +8,7 @@ use linpoint_sched::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::dpor::Dpor;
+use linpoint_sched::strategy::preemption_bound::PreemptionBound;
 use linpoint_sched::strategy::race_reversal::RaceReversal;
 use linpoint_sched::{Ending, Execution, Limits, thread};
 
@@ -202,10 +203,28 @@ fn check(program: &dyn Fn(), dfs: Option<usize>, dpor: (usize, usize)) {
     assert_eq!(count(program, &mut RaceReversal::new()), (traces, 0), "race reversal: a run a trace");
 }
 
+/// Plain search within a bound, and with a memory.
+#[track_caller]
+fn check_bound(program: &dyn Fn(), bound: u32, plain: usize, remembering: usize) {
+    assert_eq!(count(program, &mut Dfs::bounded(bound)), (plain, 0), "within the bound");
+    let (runs, _) = count(program, &mut PreemptionBound::new(bound, bound));
+    assert_eq!(runs, remembering, "within the bound, with a memory");
+}
+
+#[test]
+fn preemption_bounds() {
+    check_bound(&|| snapshots(Snapshot::write), 2, 1_100, 643);
+    check_bound(&|| snapshots(Snapshot::write_in_two), 2, 2_264, 1_400);
+    check_bound(&|| snapshots(Snapshot::write_in_two), 4, 33_036, 8_365);
+    check_bound(&|| michael_scott(2), 2, 190, 190);
+    check_bound(&|| michael_scott(3), 3, 57_642, 40_059);
+    check_bound(&|| treiber(3), 2, 402, 390);
+}
+
 #[test]
 fn treiber_stack() {
     check(&|| treiber(2), Some(226), (46, 0));
-    assert_eq!(count(&|| treiber(3), &mut Dpor::new()), (68_892, 0));
+    check(&|| treiber(3), None, (68_892, 0));
 }
 
 #[test]

@@ -1,52 +1,24 @@
-//! Random programs: each strategy against plain depth-first search.
+//! Random programs by the hundred; the example `strategies` does it by the thousand.
 
-use linpoint_sched::random::Random;
-use linpoint_sched::strategy::dfs::Dfs;
-use linpoint_sched::strategy::dpor::Dpor;
-use linpoint_sched::strategy::preemption_bound::PreemptionBound;
-use linpoint_sched::strategy::race_reversal::RaceReversal;
-
-use super::programs::{Found, Kind, Program, explore};
-
-/// Compares on `count` programs small enough for depth-first search.
-fn check(kind: Kind, seed: u64, count: usize) {
-    let mut random = Random::new(seed);
-    let mut compared = 0;
-    while compared < count {
-        let program = Program::random(&mut random, kind, 10);
-        let Some(all) = explore(&program, &mut Dfs::new(), 3_000) else { continue };
-        compared += 1;
-        let mut dpor = Dpor::new();
-        let found = explore(&program, &mut dpor, usize::MAX).unwrap();
-        same(&program, "dpor", &all, &found);
-        for bound in 0..3 {
-            let within = explore(&program, &mut Dfs::bounded(bound), usize::MAX).unwrap();
-            let mut bounded = PreemptionBound::new(bound, bound);
-            let found = explore(&program, &mut bounded, usize::MAX).unwrap();
-            same(&program, "preemption bound", &within, &found);
-            assert_eq!(bounded.completed(), Some(bound));
-            if bounded.is_complete() {
-                same(&program, "every preemption", &all, &found);
-            }
-        }
-        let found = explore(&program, &mut RaceReversal::new(), usize::MAX).unwrap();
-        same(&program, "race reversal", &all, &found);
-        assert_eq!(found.runs, found.traces.len() + found.abandoned, "a trace found twice: {program:?}");
-    }
-}
-
-fn same(program: &Program, name: &str, all: &Found, found: &Found) {
-    assert_eq!(all.outcomes, found.outcomes, "{name}: outcomes of {program:?}");
-    assert_eq!(all.traces, found.traces, "{name}: traces of {program:?}");
-    assert!(found.runs <= all.runs + found.abandoned, "{name}: more runs than schedules: {program:?}");
-}
+use super::compare::compare;
+use super::programs::Kind;
 
 #[test]
 fn atomics() {
-    check(Kind::Plain, 1, 300);
+    compare(Kind::Plain, 1, 200, 400);
 }
 
 #[test]
 fn semaphores() {
-    check(Kind::Waiting, 2, 300);
+    compare(Kind::Waiting, 2, 200, 400);
+}
+
+#[test]
+fn spin_loops() {
+    compare(Kind::Spinning, 3, 200, 400);
+}
+
+#[test]
+fn everything() {
+    compare(Kind::All, 4, 200, 400);
 }
