@@ -73,6 +73,7 @@ pub struct Execution {
     run: Run,
     threads: Vec<Thread>,
     /// In boxes: a thread that creates another is in the middle of [`Fiber::resume`] when this grows.
+    #[allow(clippy::vec_box)]
     fibers: Vec<Box<Fiber>>,
     current: ThreadId,
     /// Who is resumed next, by the loop.

@@ -543,7 +543,7 @@ impl<'a> Explorer<'a> {
     fn walk<S: Strategy>(&mut self, strategy: &mut S, share: Share, mut full: impl FnMut(&mut S) -> bool) {
         self.coverage.stop = loop {
             // Not after every run: looking at the clock takes as long as a few steps.
-            let look = self.coverage.runs % 64 == 0;
+            let look = self.coverage.runs.is_multiple_of(64);
             if look && share.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 break Stop::Time;
             }

@@ -15,6 +15,8 @@ pub struct Dfs {
     prefix: Vec<ThreadId>,
     bound: Option<u32>,
     cut: bool,
+    /// Is its first run still to be made, along a prefix that another worker found?
+    handed_over: bool,
 }
 
 /// A scheduling point on the current path.
@@ -34,7 +36,7 @@ struct Node {
 impl Dfs {
     /// Every schedule.
     pub fn new() -> Dfs {
-        Dfs { path: Vec::new(), prefix: Vec::new(), bound: None, cut: false }
+        Dfs { path: Vec::new(), prefix: Vec::new(), bound: None, cut: false, handed_over: false }
     }
 
     /// Every schedule with at most `bound` preemptions.
@@ -61,7 +63,7 @@ impl Dfs {
         node.chosen = thread;
         node.spent = before + u32::from(node.runs.is_some_and(|runs| runs != thread));
         let prefix = path.iter().map(|node| node.chosen).collect();
-        Some(Dfs { path, prefix, bound: self.bound, cut: false })
+        Some(Dfs { path, prefix, bound: self.bound, cut: false, handed_over: true })
     }
 
     /// Which part of the tree is behind us, if all branches of a point are about as large (Knuth 1975).
@@ -93,7 +95,7 @@ impl Strategy for Dfs {
     }
 
     fn follows(&self) -> bool {
-        !self.prefix.is_empty()
+        !self.prefix.is_empty() && !self.handed_over
     }
 
     fn next(&mut self, at: &Execution) -> Option<ThreadId> {
@@ -113,6 +115,7 @@ impl Strategy for Dfs {
     }
 
     fn advance(&mut self, _run: &Run) -> bool {
+        self.handed_over = false;
         while let Some(mut node) = self.path.pop() {
             let Some(thread) = node.left.first() else { continue };
             node.left.remove(thread);

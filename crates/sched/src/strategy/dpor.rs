@@ -198,6 +198,10 @@ impl Strategy for Dpor {
         &self.prefix
     }
 
+    fn follows(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
     fn next(&mut self, at: &Execution) -> Option<ThreadId> {
         let enabled = at.enabled();
         let (sleep, sleepers) = self.wake(at.record());

@@ -113,6 +113,10 @@ impl Strategy for PreemptionBound {
         &self.prefix
     }
 
+    fn follows(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
     fn next(&mut self, at: &Execution) -> Option<ThreadId> {
         self.clocks.extend(at.record());
         let enabled = at.enabled();

@@ -4,5 +4,6 @@ mod compare;
 mod first_violation;
 mod keys;
 mod named_programs;
+mod plans;
 mod programs;
 mod random_programs;
