@@ -121,7 +121,7 @@ fn observe<O: Object>(
         let program = program::<O>(scenario, &results);
         execution.trace(&program, strategy).1
     };
-    exploration.judge(execution.record(), &results).err().map(|finding| (*finding, trace))
+    exploration.judge(execution.record(), &results, false).err().map(|finding| (*finding, trace))
 }
 
 /// Leaves out operations as long as the same kind of failure remains.

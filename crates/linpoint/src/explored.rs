@@ -127,7 +127,7 @@ impl<'a, O: Object> Exploration<'a, O> {
             execution.run(&program, strategy);
             self.runs += 1;
             made += 1;
-            self.judge(execution.record(), results)?;
+            self.judge(execution.record(), results, strategy.makes_every_order())?;
             if !strategy.advance(execution.record()) {
                 return Ok(Stop::Exhausted);
             }
@@ -138,11 +138,12 @@ impl<'a, O: Object> Exploration<'a, O> {
         }
     }
 
-    /// Is the run all right?
+    /// Is the run all right? With `own_order` only in the order it was made, otherwise in every order of its trace.
     pub(crate) fn judge(
         &mut self,
         run: &Run,
         results: &Results<O::Spec>,
+        own_order: bool,
     ) -> Result<(), Box<Finding<O::Spec>>> {
         let results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let finding = |fault| {
@@ -154,13 +155,19 @@ impl<'a, O: Object> Exploration<'a, O> {
             Ending::Failed(failure) => return Err(finding(Fault::Failure(failure.clone()))),
             Ending::Complete | Ending::Stuck(_) => {}
         }
-        self.clocks.update(run, 0);
-        self.key.compute(run, &self.clocks, self.ops.len());
+        if own_order {
+            self.key.compute_in_order(run, self.ops.len());
+        } else {
+            self.clocks.update(run, 0);
+            self.key.compute(run, &self.clocks, self.ops.len());
+        }
         self.number(&results);
         if self.keys.covers(&self.answers, &self.key.cannot) {
             return Ok(());
         }
-        self.key.compute_after(run, &self.clocks);
+        if !own_order {
+            self.key.compute_after(run, &self.clocks);
+        }
         let question = Question {
             ops: &self.ops,
             results: &results,
@@ -232,12 +239,12 @@ pub(crate) fn program<'a, O: Object>(
         let object = Box::new(O::create());
         let object = &*object;
         perform_all(object, &scenario.before, 0, results);
-        let mut base = scenario.before.len();
-        thread::run_all(scenario.threads.iter().map(|ops| {
-            let first = base;
-            base += ops.len();
-            Box::new(move || perform_all(object, ops, first, results)) as Box<dyn FnOnce() + Send + '_>
-        }));
+        let first = scenario.before.len();
+        thread::run_numbered(scenario.threads.len(), &|index| {
+            let base = first + scenario.threads[..index].iter().map(Vec::len).sum::<usize>();
+            perform_all(object, &scenario.threads[index], base, results);
+        });
+        let base = count - scenario.after.len();
         perform_all(object, &scenario.after, base, results);
     }
 }

@@ -35,11 +35,55 @@ pub(crate) struct Key {
     /// The operations that returned.
     pub(crate) returned: u64,
     pub(crate) stuck: bool,
+    /// Own steps of each thread, while counting.
+    own: Vec<u32>,
 }
 
 impl Key {
     /// Works out the key of `run`, which has `operations` operations.
     pub(crate) fn compute(&mut self, run: &Run, clocks: &Clocks, operations: usize) {
+        self.find_spans(run, operations);
+        for index in 0..operations {
+            let bit = 1 << index;
+            let set = if self.returned & bit != 0 { bit | self.not_after(index, run, clocks) } else { 0 };
+            self.cannot.push(set);
+        }
+    }
+
+    /// Works out the key of `run` in the order it was made, and no other: an operation cannot come before those that
+    /// had begun when it made its last step.
+    pub(crate) fn compute_in_order(&mut self, run: &Run, operations: usize) {
+        self.find_spans(run, operations);
+        self.own.clear();
+        self.own.resize(run.threads.len(), 0);
+        self.cannot.resize(operations, 0);
+        self.after.resize(operations, 0);
+        // Which operation each thread is in comes from the spans, in order: they are numbered so.
+        let mut begun = 0u64;
+        let mut ended = 0u64;
+        for step in &run.steps {
+            let thread = step.thread.index();
+            let own = self.own[thread];
+            self.own[thread] += 1;
+            for (index, span) in self.spans.iter().enumerate() {
+                if !span.called || span.thread != thread {
+                    continue;
+                }
+                let bit = 1 << index;
+                if span.from == own && span.from < span.to {
+                    begun |= bit;
+                    self.after[index] = ended;
+                }
+                if span.returned && span.to == own + 1 {
+                    ended |= bit;
+                    self.cannot[index] = begun;
+                }
+            }
+        }
+    }
+
+    /// Finds where each operation lies, and clears the rest.
+    fn find_spans(&mut self, run: &Run, operations: usize) {
         self.spans.clear();
         self.spans.resize(operations, Span::default());
         for mark in &run.marks {
@@ -76,11 +120,6 @@ impl Key {
             } else if span.from == span.to {
                 self.idle |= bit;
             }
-        }
-        for index in 0..operations {
-            let bit = 1 << index;
-            let set = if self.returned & bit != 0 { bit | self.not_after(index, run, clocks) } else { 0 };
-            self.cannot.push(set);
         }
     }
 

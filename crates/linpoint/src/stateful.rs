@@ -216,6 +216,10 @@ impl<S: Specification> Strategy for Stateful<'_, S> {
         Some(chosen)
     }
 
+    fn makes_every_order(&self) -> bool {
+        true
+    }
+
     fn advance(&mut self, _run: &Run) -> bool {
         while let Some(mut node) = self.path.pop() {
             let Some(thread) = node.left.first() else { continue };

@@ -379,7 +379,7 @@ impl Execution {
             return Err(Failure::Misuse(text));
         }
         if index == self.fibers.len() {
-            let fiber = Fiber::new(self.limits.stack_size)
+            let fiber = Fiber::take(self.limits.stack_size)
                 .map_err(|error| Failure::Misuse(format!("no stack for another thread: {error}")))?;
             self.fibers.push(Box::new(fiber));
         }
@@ -479,6 +479,9 @@ impl Execution {
 impl Drop for Execution {
     fn drop(&mut self) {
         debug_assert!(self.alive.is_empty(), "every stack is unwound when a run ends");
+        for fiber in self.fibers.drain(..) {
+            fiber.give_back(self.limits.stack_size);
+        }
     }
 }
 
@@ -487,12 +490,13 @@ impl Drop for Execution {
 /// # Safety
 /// `this` must be the execution that [`CURRENT`] names, with nobody else holding a reference to it.
 unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
+    let root = |_: usize| crate::thread::run_root(program);
+    let root: &dyn Fn(usize) = &root;
     // SAFETY: the job is run to its end, or unwound, before this function returns.
-    let program: &'static dyn Fn() = unsafe { std::mem::transmute::<&dyn Fn(), &'static dyn Fn()>(program) };
-    let root: Job = Box::new(move || crate::thread::run_root(program));
+    let root = unsafe { std::mem::transmute::<&dyn Fn(usize), &'static dyn Fn(usize)>(root) };
     // SAFETY: as the caller promises; each reference ends with its statement.
     unsafe {
-        match (*this).add_thread(None, root) {
+        match (*this).add_thread(None, Job::Numbered(root, 0)) {
             Ok(thread) => (*this).next = Some(thread),
             Err(failure) => (*this).failure = Some(failure),
         }
@@ -986,6 +990,12 @@ impl Handle {
     pub(crate) fn finished(self, thread: ThreadId) -> bool {
         // SAFETY: as in `access`.
         unsafe { !(*self.0).alive.contains(thread) }
+    }
+
+    /// Have all of `threads` ended?
+    pub(crate) fn all_finished(self, threads: ThreadSet) -> bool {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).alive.0 & threads.0 == 0 }
     }
 
     /// Notes that the running thread saw the end of `thread`.

@@ -4,7 +4,7 @@
 //! one job after the other. It gives control back either because its job ended or because the scheduler chose
 //! somebody else.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -12,7 +12,21 @@ use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 /// What a fiber runs: it must catch the panics of the code it calls.
-pub(crate) type Job = Box<dyn FnOnce()>;
+pub(crate) enum Job {
+    /// Something of its own.
+    Own(Box<dyn FnOnce()>),
+    /// One of several that are run by the same function: which is told by a number.
+    Numbered(&'static dyn Fn(usize), usize),
+}
+
+impl Job {
+    fn run(self) {
+        match self {
+            Job::Own(body) => body(),
+            Job::Numbered(body, number) => body(number),
+        }
+    }
+}
 
 /// Why a fiber gave control back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +52,29 @@ struct Shared {
     yielder: Cell<*const Yielder<(), Pause>>,
 }
 
+thread_local! {
+    /// Fibers of executions that are gone, with their stacks, by size of stack.
+    static POOL: RefCell<Vec<(usize, Fiber)>> = const { RefCell::new(Vec::new()) };
+}
+
 impl Fiber {
+    /// A fiber with a stack of at least `stack_size` bytes: one that was used before on this OS thread, or a new one.
+    pub(crate) fn take(stack_size: usize) -> std::io::Result<Fiber> {
+        let used = POOL.with_borrow_mut(|pool| {
+            let at = pool.iter().position(|fiber| fiber.0 == stack_size)?;
+            Some(pool.swap_remove(at).1)
+        });
+        used.map_or_else(|| Fiber::new(stack_size), Ok)
+    }
+
+    /// Keeps the fiber for the next execution on this OS thread.
+    pub(crate) fn give_back(self, stack_size: usize) {
+        // While the thread ends there is no pool any more, and nobody to use it.
+        let _ = POOL.try_with(|pool| pool.borrow_mut().push((stack_size, self)));
+    }
+
     /// A fiber with a stack of at least `stack_size` bytes.
-    pub(crate) fn new(stack_size: usize) -> std::io::Result<Fiber> {
+    fn new(stack_size: usize) -> std::io::Result<Fiber> {
         let stack = DefaultStack::new(stack_size)?;
         let bounds = stack.limit().get()..stack.base().get();
         let shared = Rc::new(Shared { job: Cell::new(None), yielder: Cell::new(std::ptr::null()) });
@@ -49,7 +83,7 @@ impl Fiber {
             inside.yielder.set(yielder);
             loop {
                 if let Some(job) = inside.job.take() {
-                    job();
+                    job.run();
                 }
                 yielder.suspend(Pause::Finished);
             }

@@ -38,6 +38,12 @@ pub trait Strategy {
         None
     }
 
+    /// Does the walk make every order of steps itself, so that a run need speak for no order but its own? If not, a run
+    /// stands for its whole trace.
+    fn makes_every_order(&self) -> bool {
+        false
+    }
+
     /// The run is over. Is there another to make?
     fn advance(&mut self, run: &Run) -> bool;
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use crate::event::{Action, Effect, Intent, ThreadId as FiberId, ThreadSet, Wait};
 use crate::execution::{Handle, current as execution};
+use crate::fiber::Job;
 use crate::{local, panics};
 
 mod identity;
@@ -267,7 +268,7 @@ where
     // SAFETY: a thread does not outlive what it borrows: the callers ask for 'static, or wait for their threads. If
     // the run is taken down first, the youngest stacks are unwound first.
     let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(job) };
-    Some((handle.spawn(job), packet))
+    Some((handle.spawn(Job::Own(job)), packet))
 }
 
 /// The last things a thread does: it lets go of its result, if nobody is to have it, and of its thread-local values.
@@ -332,17 +333,32 @@ fn has_ended(thread: FiberId) -> bool {
     ended
 }
 
-/// Runs `bodies` as threads of the running execution and returns when all have ended. Unlike joining them one by one
-/// that is a single step, which can only come last: no schedule is spent on it.
+/// Runs `bodies` as threads of the running execution, as [`run_numbered`] does.
 ///
 /// # Panics
 /// Outside an exploration.
 #[track_caller]
 pub fn run_all<'a>(bodies: impl Iterator<Item = Box<dyn FnOnce() + Send + 'a>>) {
+    let bodies: Vec<_> = bodies.map(|body| std::sync::Mutex::new(Some(body))).collect();
+    run_numbered(bodies.len(), &|number| {
+        let body = bodies[number].lock().ok().and_then(|mut body| body.take());
+        if let Some(body) = body {
+            body();
+        }
+    });
+}
+
+/// Runs `body(0)`, `body(1)` … as `count` threads of the running execution and returns when all have ended. Unlike
+/// joining them one by one that is a single step, which can only come last: no schedule is spent on it.
+///
+/// # Panics
+/// Outside an exploration.
+#[track_caller]
+pub fn run_numbered(count: usize, body: &(dyn Fn(usize) + Sync)) {
     static ALL_ENDED: Wait = {
         unsafe fn ready(object: *const ()) -> bool {
             let threads = ThreadSet(object.addr() as u64);
-            execution().is_none_or(|handle| threads.iter().all(|thread| handle.finished(thread)))
+            execution().is_none_or(|handle| handle.all_finished(threads))
         }
         unsafe fn held_by(object: *const ()) -> ThreadSet {
             let threads = ThreadSet(object.addr() as u64);
@@ -357,16 +373,24 @@ pub fn run_all<'a>(bodies: impl Iterator<Item = Box<dyn FnOnce() + Send + 'a>>) 
         Wait { ready, held_by }
     };
     let handle = execution().expect("threads of an execution are started inside an exploration");
-    let mut threads = ThreadSet::EMPTY;
-    for body in bodies {
-        if let Some((id, _)) = start(handle, None, body, None, Ends::Unseen) {
-            threads.insert(id);
+    let job = |number: usize| {
+        let outcome = panics::run(|| body(number));
+        if let (Err(payload), Some(handle)) = (&outcome, execution()) {
+            handle.panicked(payload.as_ref());
         }
+        finish(outcome);
+    };
+    let job: &dyn Fn(usize) = &job;
+    // SAFETY: the threads have ended when this function returns. A stack that is unwound here outlives its threads:
+    // the youngest are unwound first.
+    let job = unsafe { std::mem::transmute::<&dyn Fn(usize), &'static dyn Fn(usize)>(job) };
+    let mut threads = ThreadSet::EMPTY;
+    for number in 0..count {
+        threads.insert(handle.spawn(Job::Numbered(job, number)));
     }
     let object = std::ptr::without_provenance::<()>(threads.0 as usize);
     let address = usize::MAX - threads.first().map_or(0, FiberId::index);
-    // SAFETY: the pointer is taken for a set of threads. A stack that is unwound here outlives its threads: the
-    // youngest are unwound first.
+    // SAFETY: the pointer is taken for a set of threads.
     handle.wait(unsafe { Intent::waiting(Action::Join, address, &ALL_ENDED, object) });
     for thread in threads.iter() {
         handle.joined(thread);

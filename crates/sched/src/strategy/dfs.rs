@@ -114,6 +114,10 @@ impl Strategy for Dfs {
         Some(chosen)
     }
 
+    fn makes_every_order(&self) -> bool {
+        true
+    }
+
     fn advance(&mut self, _run: &Run) -> bool {
         self.handed_over = false;
         while let Some(mut node) = self.path.pop() {
