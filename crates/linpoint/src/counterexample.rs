@@ -46,7 +46,9 @@ pub struct Counterexample {
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.headline)?;
-        writeln!(f, "\nscenario: {}", self.scenario)?;
+        if !self.scenario.is_empty() {
+            writeln!(f, "\nscenario: {}", self.scenario)?;
+        }
         if !self.history.is_empty() {
             write!(f, "\n{}", self.history)?;
         }
@@ -77,11 +79,7 @@ impl Counterexample {
         let again = observe(check, &mut execution, &scenario, &mut replay);
         match again {
             Some((confirmed, trace)) => draw(check, &scenario, &confirmed, &trace, Vec::new()),
-            None => {
-                let note = "the same schedule did not fail again: the program depends on more than the schedule \
-                            (time, randomness, addresses, a static that is not reset)";
-                draw(check, &scenario, &finding, &Trace::default(), vec![note.to_owned()])
-            }
+            None => draw(check, &scenario, &finding, &Trace::default(), vec![token::NOT_AGAIN.to_owned()]),
         }
     }
 
@@ -96,14 +94,7 @@ impl Counterexample {
         let mut guided = Guided::new(token.turns.clone());
         coverage.executions = 1;
         let (finding, trace) = observe(check, &mut execution, scenario, &mut guided)?;
-        let notes = if guided.exact {
-            Vec::new()
-        } else {
-            vec![
-                "the code has changed since this token was made: the schedule was followed as far as it fits"
-                    .to_owned(),
-            ]
-        };
+        let notes = if guided.exact { Vec::new() } else { vec![token::CHANGED.to_owned()] };
         Some(draw(check, scenario, &finding, &trace, notes))
     }
 }

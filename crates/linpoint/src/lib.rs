@@ -5,6 +5,7 @@
 mod argument;
 mod check;
 mod counterexample;
+mod explore;
 mod explored;
 mod key;
 mod linearize;
@@ -19,6 +20,7 @@ mod token;
 pub use argument::{Argument, Domain};
 pub use check::{Check, check};
 pub use counterexample::Counterexample;
+pub use explore::{Exploration, Explored, exploration, explore};
 pub use linearize::{Criterion, Moment};
 pub use linpoint_macros::{object, spec};
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};

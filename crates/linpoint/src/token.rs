@@ -16,7 +16,7 @@ pub struct Token {
     pub program: u32,
     /// The operations of the scenario, by their place in the list of all operations; parts separated by `u16::MAX`.
     pub scenario: Vec<u16>,
-    /// Who goes, for how many steps, and the kind of the step at which it stopped (255: it ended).
+    /// Who goes, for how many steps, and the kind of the step at which it stopped.
     pub turns: Vec<Turn>,
 }
 
@@ -27,7 +27,7 @@ pub struct Turn {
     pub thread: u8,
     /// How many steps.
     pub steps: u16,
-    /// The kind of step it stood before when the turn ended; 255 if it had ended.
+    /// The kind of step it stood before when the turn ended; 255 if it had ended, 254 if it never went on.
     pub stopped_at: u8,
 }
 
@@ -63,6 +63,14 @@ impl fmt::Display for TokenError {
 }
 
 impl std::error::Error for TokenError {}
+
+/// Said when the schedule of a token no longer fits exactly.
+pub(crate) const CHANGED: &str =
+    "the code has changed since this token was made: the schedule was followed as far as it fits";
+
+/// Said when a failure does not come again under the same schedule.
+pub(crate) const NOT_AGAIN: &str = "the same schedule did not fail again: the program depends on more than the \
+    schedule (time, randomness, addresses, a static that is not reset)";
 
 const PREFIX: &str = "lp1-";
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
@@ -180,11 +188,12 @@ pub(crate) fn turns(run: &Run) -> Vec<Turn> {
             Some(turn) if turn.thread == step.thread.0 && turn.steps < u16::MAX => turn.steps += 1,
             _ => turns.push(Turn { thread: step.thread.0, steps: 1, stopped_at: ENDED }),
         }
+        let last = if run.threads[step.thread.index()].finished { ENDED } else { WAITS };
         let next = run.steps[index + 1..].iter().position(|later| later.thread == step.thread);
         let kind = next
             .map(|next| run.accesses_of(index + 1 + next))
             .and_then(|accesses| accesses.first())
-            .map_or(ENDED, |access| access.action as u8);
+            .map_or(last, |access| access.action as u8);
         if let Some(turn) = turns.last_mut() {
             turn.stopped_at = kind;
         }
@@ -192,7 +201,11 @@ pub(crate) fn turns(run: &Run) -> Vec<Turn> {
     turns
 }
 
+/// The thread had come to its end.
 const ENDED: u8 = 255;
+
+/// The thread never went on: it waited, or the run failed before that.
+const WAITS: u8 = 254;
 
 /// Follows the turns of a token, as far as the program lets it.
 pub(crate) struct Guided {
@@ -211,7 +224,7 @@ impl Guided {
     /// Would the thread's next step be of the kind the turn ended at?
     fn stands_at_end(&self, at: &Execution, turn: Turn) -> bool {
         let kind = at.intent(ThreadId(turn.thread)).map_or(ENDED, |intent| intent.action as u8);
-        kind == turn.stopped_at || kind == Action::Block as u8
+        turn.stopped_at == WAITS || kind == turn.stopped_at || kind == Action::Block as u8
     }
 }
 

@@ -528,7 +528,7 @@ unsafe fn resume(this: *mut Execution, thread: ThreadId) {
             me.waiting.remove(thread);
             me.spinning.remove(thread);
             me.threads[thread.index()].intent = None;
-            me.run.threads[thread.index()].finished = true;
+            me.run.threads[thread.index()].finished = me.mode != Mode::Unwinding;
             if me.threads[thread.index()].started {
                 decide(this);
             } else {

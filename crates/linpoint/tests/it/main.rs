@@ -1,3 +1,9 @@
-//! The harness on small objects.
+//! The harness on small objects and programs.
 
+mod explore;
+mod searches;
 mod treiber;
+
+/// Lets the search over states compare memory.
+#[global_allocator]
+static HEAP: linpoint::Heap = linpoint::Heap::new();

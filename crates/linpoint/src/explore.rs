@@ -1,0 +1,241 @@
+//! `linpoint::explore(|| …)`: one program, written by hand, under every schedule.
+//!
+//! The program is a closure that is run again and again; it creates what it needs, starts threads with
+//! [`crate::thread`], shares through [`crate::sync`] and [`crate::cell`], and asserts. What is found: a panic, a
+//! deadlock, a livelock, threads left behind, a data race, a claim that fails.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use linpoint_sched::explore::{Coverage as Walked, Covered, Found, Plan, Search};
+use linpoint_sched::strategy::Strategy;
+use linpoint_sched::strategy::replay::Replay;
+use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, explore as sched};
+
+use crate::check::fingerprint;
+use crate::counterexample::Counterexample;
+use crate::show;
+use crate::token::{self, Guided, Token, TokenError};
+
+/// Runs `program` under every schedule, within 10 s, and panics with the counterexample if something goes wrong.
+///
+/// # Panics
+/// If a schedule fails.
+#[track_caller]
+pub fn explore<F: Fn() + Sync>(program: F) -> Explored {
+    exploration().run(program)
+}
+
+/// An exploration with settings: `linpoint::exploration().time_limit(…).run(|| …)`.
+pub fn exploration() -> Exploration {
+    Exploration { plan: Plan::default() }
+}
+
+/// How to explore a program.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    plan: Plan,
+}
+
+/// What came of exploring a program.
+#[derive(Debug)]
+pub struct Explored {
+    /// What was covered.
+    pub walked: Walked,
+    /// What is wrong, if anything was found.
+    pub counterexample: Option<Counterexample>,
+}
+
+impl Explored {
+    /// `holds` only if every schedule was run.
+    pub fn verdict(&self) -> &'static str {
+        match (&self.counterexample, self.walked.covered) {
+            (Some(_), _) => "violated",
+            (None, Covered::Every) => "holds",
+            _ => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Explored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.counterexample {
+            Some(counterexample) => write!(f, "{counterexample}"),
+            None => write!(
+                f,
+                "{}: nothing wrong in {}, memory sequentially consistent",
+                self.verdict(),
+                self.walked
+            ),
+        }
+    }
+}
+
+impl Exploration {
+    /// How the schedules are walked (the best way unless set).
+    pub fn search(mut self, search: Search) -> Self {
+        self.plan.search = search;
+        self
+    }
+
+    /// Every schedule with at most so many preemptions, and no others.
+    pub fn preemptions(self, bound: u32) -> Self {
+        self.search(Search::Preemptions(bound))
+    }
+
+    /// Stop after this long (10 s unless set).
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.plan.time = Some(limit);
+        self
+    }
+
+    /// Stop after so many executions.
+    pub fn executions(mut self, runs: u64) -> Self {
+        self.plan.runs = Some(runs);
+        self
+    }
+
+    /// The seed of what is random.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.plan.seed = seed;
+        self
+    }
+
+    /// What bounds a single execution.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.plan.limits = limits;
+        self
+    }
+
+    /// Explores, and panics with the counterexample if there is one.
+    ///
+    /// # Panics
+    /// If a schedule fails.
+    #[track_caller]
+    pub fn run<F: Fn() + Sync>(&self, program: F) -> Explored {
+        let explored = self.report(program);
+        if let Some(counterexample) = &explored.counterexample {
+            panic!("{counterexample}");
+        }
+        explored
+    }
+
+    /// Explores, and returns what was found and what was covered.
+    pub fn report<F: Fn() + Sync>(&self, program: F) -> Explored {
+        let mut walked = sched::explore(&program, &self.plan, &mut |_| ControlFlow::Continue(()));
+        let counterexample = walked.found.take().map(|found| {
+            let found = self.with_fewer_preemptions(&program, found);
+            self.draw(&program, &found)
+        });
+        Explored { walked, counterexample }
+    }
+
+    /// The failing schedule of `token` again: for a debugger. Panics with the counterexample if it still fails.
+    ///
+    /// # Errors
+    /// If the token cannot be used here.
+    ///
+    /// # Panics
+    /// If the schedule still fails.
+    #[track_caller]
+    pub fn replay<F: Fn() + Sync>(&self, token: &str, program: F) -> Result<(), TokenError> {
+        if let Some(counterexample) = self.replay_report(token, program)? {
+            panic!("{counterexample}");
+        }
+        Ok(())
+    }
+
+    /// As [`Exploration::replay`], without the panic.
+    ///
+    /// # Errors
+    /// If the token cannot be used here.
+    pub fn replay_report<F: Fn() + Sync>(
+        &self,
+        token: &str,
+        program: F,
+    ) -> Result<Option<Counterexample>, TokenError> {
+        let token: Token = token.parse()?;
+        if token.program != fingerprint(std::any::type_name::<F>()) {
+            return Err(TokenError::OtherProgram);
+        }
+        let mut guided = Guided::new(token.turns.clone());
+        let (failure, trace, run) = self.observe(&program, &mut guided);
+        let notes = if guided.exact { Vec::new() } else { vec![token::CHANGED.to_owned()] };
+        Ok(failure.map(|failure| counterexample(&failure, &trace, token, run, notes)))
+    }
+
+    /// Looks for the same kind of failure with fewer preemptions.
+    fn with_fewer_preemptions(&self, program: &dyn Fn(), found: Found) -> Found {
+        const TIME: Duration = Duration::from_millis(800);
+        let deadline = Instant::now() + TIME;
+        let (_, _, (_, preemptions)) = self.observe(program, &mut Replay::new(found.schedule.clone()));
+        for bound in 0..preemptions as u32 {
+            let time = deadline.saturating_duration_since(Instant::now());
+            let plan = Plan {
+                search: Search::BoundedDfs(bound),
+                time: Some(time),
+                runs: Some(100_000),
+                ..self.plan.clone()
+            };
+            let walked = sched::explore(program, &plan, &mut |_| ControlFlow::Continue(()));
+            if let Some(smaller) =
+                walked.found.filter(|smaller| smaller.failure.name() == found.failure.name())
+            {
+                return smaller;
+            }
+        }
+        found
+    }
+
+    fn draw<F: Fn() + Sync>(&self, program: &F, found: &Found) -> Counterexample {
+        let (failure, trace, run) = self.observe(program, &mut Replay::new(found.schedule.clone()));
+        let notes = if failure.is_some() { Vec::new() } else { vec![token::NOT_AGAIN.to_owned()] };
+        let token = Token {
+            program: fingerprint(std::any::type_name::<F>()),
+            scenario: Vec::new(),
+            turns: run.0.clone(),
+        };
+        counterexample(failure.as_ref().unwrap_or(&found.failure), &trace, token, run, notes)
+    }
+
+    /// Runs once with every step recorded.
+    fn observe(&self, program: &dyn Fn(), strategy: &mut dyn Strategy) -> (Option<Failure>, Trace, Outline) {
+        let mut execution = Execution::new(self.plan.limits.clone());
+        let trace = execution.trace(program, strategy).1;
+        let run = execution.record();
+        (failure(run, self.plan.stuck_fails), trace, (token::turns(run), run.preemptions()))
+    }
+}
+
+/// The turns of a run, and how many preemptions it has.
+type Outline = (Vec<token::Turn>, usize);
+
+fn failure(run: &Run, stuck_fails: bool) -> Option<Failure> {
+    match &run.ending {
+        Ending::Failed(failure) => Some(failure.clone()),
+        Ending::Stuck(failure) if stuck_fails => Some(failure.clone()),
+        _ => None,
+    }
+}
+
+fn counterexample(
+    failure: &Failure,
+    trace: &Trace,
+    token: Token,
+    outline: Outline,
+    notes: Vec<String>,
+) -> Counterexample {
+    let name =
+        |thread: ThreadId| if thread.0 == 0 { "main".to_owned() } else { format!("thread {}", thread.0) };
+    Counterexample {
+        headline: failure.to_string(),
+        scenario: String::new(),
+        history: String::new(),
+        schedule: show::schedule(trace, &name),
+        preemptions: outline.1,
+        token: token.to_string(),
+        rechecked: notes.is_empty(),
+        notes,
+    }
+}

@@ -1,0 +1,80 @@
+//! Programs written by hand.
+
+use linpoint::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use linpoint::sync::{Arc, Mutex};
+use linpoint::{exploration, thread};
+
+/// What is wrong with a program, in one line, and whether its token replays.
+#[track_caller]
+fn headline(program: impl Fn() + Sync + Copy) -> String {
+    let explored = exploration().report(program);
+    let counterexample = explored.counterexample.expect("something is wrong");
+    let again = exploration().replay_report(&counterexample.token, program).expect("the token fits");
+    assert_eq!(again.expect("it fails again").headline, counterexample.headline);
+    counterexample.headline
+}
+
+#[test]
+fn a_lost_update_is_found() {
+    let text = headline(|| {
+        let counter = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&counter);
+        let thread = thread::spawn(move || {
+            let seen = other.load(SeqCst);
+            other.store(seen + 1, SeqCst);
+        });
+        let seen = counter.load(SeqCst);
+        counter.store(seen + 1, SeqCst);
+        thread.join().unwrap();
+        assert_eq!(counter.load(SeqCst), 2, "an update was lost");
+    });
+    assert!(text.starts_with("panic"), "{text}");
+    assert!(text.contains("an update was lost"), "{text}");
+}
+
+#[test]
+fn locks_taken_in_both_orders_deadlock() {
+    let text = headline(|| {
+        let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+        let other = Arc::clone(&locks);
+        let thread = thread::spawn(move || {
+            let _b = other.1.lock();
+            let _a = other.0.lock();
+        });
+        {
+            let _a = locks.0.lock();
+            let _b = locks.1.lock();
+        }
+        thread.join().unwrap();
+    });
+    assert!(text.starts_with("deadlock"), "{text}");
+}
+
+#[test]
+fn a_correct_program_holds_under_every_schedule() {
+    let explored = exploration().report(|| {
+        let counter = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&counter);
+        let thread = thread::spawn(move || other.fetch_add(1, SeqCst));
+        counter.fetch_add(1, SeqCst);
+        thread.join().unwrap();
+        assert_eq!(counter.load(SeqCst), 2);
+    });
+    assert_eq!(explored.verdict(), "holds", "{explored}");
+}
+
+fn another() -> impl Fn() + Sync {
+    || ()
+}
+
+#[test]
+fn a_token_of_another_program_is_refused() {
+    let explored = exploration().report(|| panic!("always"));
+    let token = explored.counterexample.expect("it panics").token;
+    let refused = exploration().replay_report(&token, another());
+    assert_eq!(refused.err(), Some(linpoint::TokenError::OtherProgram));
+    assert_eq!(
+        exploration().replay_report("lp1-nonsense", || ()).err(),
+        Some(linpoint::TokenError::Malformed)
+    );
+}
