@@ -70,7 +70,7 @@ impl Run {
 }
 
 /// Seconds after which nothing is measured once more: long runs vary least.
-const REPEAT_S: f64 = 2.0;
+const REPEAT_S: f64 = 1.0;
 
 /// Builds the release binary and says where it is.
 fn binary() -> Result<PathBuf, String> {
@@ -137,5 +137,9 @@ fn short(n: u64) -> String {
 /// Operations per second, in a form that fits in a table.
 fn rate(operations: u64, seconds: f64) -> String {
     let rate = operations as f64 / seconds.max(1e-9);
-    if rate >= 1e6 { format!("{:.1}M", rate / 1e6) } else { format!("{:.0}k", rate / 1e3) }
+    match rate {
+        1e6.. => format!("{:.1}M", rate / 1e6),
+        1e4.. => format!("{:.0}k", rate / 1e3),
+        _ => format!("{rate:.0}"),
+    }
 }

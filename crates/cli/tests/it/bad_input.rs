@@ -107,3 +107,19 @@ fn an_empty_file_is_a_history() {
     assert_eq!(ran.code, 0);
     assert!(ran.out.starts_with("linearizable: 0 operations"), "{}", ran.out);
 }
+
+#[test]
+fn a_script_gets_the_diagnostic_in_fields() {
+    let line = r#"{"process":0,"op":"shove","arg":1,"ret":null,"call":3,"return":4}"#;
+    let path = scratch("fields.jsonl", &after_a_good_line(line));
+    let ran = linpoint(&["check", &path.display().to_string(), "--spec", "queue", "--json"], b"");
+    assert_eq!(ran.code, 2);
+    let said: serde_json::Value = serde_json::from_str(&ran.out).expect("one JSON object");
+    assert_eq!((&said["verdict"], &said["code"]), (&serde_json::Value::Null, &"H008".into()));
+    assert_eq!((&said["line"], &said["column"]), (&2.into(), &19.into()));
+    assert!(
+        said["error"].as_str().is_some_and(|text| text.starts_with("unknown operation `shove`")),
+        "{said}"
+    );
+    assert!(said["help"].as_str().is_some_and(|text| text.contains("dequeue")), "{said}");
+}
