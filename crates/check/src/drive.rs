@@ -7,8 +7,6 @@
 mod draft;
 mod judge;
 
-use std::collections::VecDeque;
-
 use linpoint_history::{Builtin, Diagnostic, Operation, Symbols};
 use thiserror::Error;
 
@@ -17,6 +15,7 @@ use self::judge::Judge;
 use crate::engine::{Budget, Context, Edit, Engine, Limit, Stop, Violation, Witness};
 use crate::feed::{Feed, Names};
 use crate::recheck::BadWitness;
+use crate::recheck::segments::Segments;
 use crate::resident::resident_bytes;
 use crate::timeline::{OpId, Ties, Timeline};
 
@@ -136,16 +135,17 @@ impl Drive<'_, '_> {
     }
 }
 
+/// How many returns are explained between two looks at the memory of the process.
+const WEIGHED: u32 = 1 << 15;
+
 /// A drive under way.
 pub(crate) struct Course {
     pub(crate) timeline: Timeline,
     recheck: Judge,
     witness: Witness,
-    /// Rows that were released from the timeline, from the first on that does not stand in the order yet.
-    floating: VecDeque<Operation>,
-    /// The number of the first of them.
-    floating_base: u32,
     explained: u32,
+    /// How many returns were explained when the memory of the process was last looked at.
+    weighed: Option<u32>,
     /// The order so far, for whoever wants it, while it has holes.
     draft: Draft,
 }
@@ -157,9 +157,8 @@ impl Course {
             timeline: Timeline::new(ties),
             recheck: Judge::new(spec, symbols),
             witness: Witness::default(),
-            floating: VecDeque::new(),
-            floating_base: 0,
             explained: 0,
+            weighed: None,
             draft: Draft::default(),
         }
     }
@@ -179,29 +178,18 @@ impl Course {
     ) -> Result<(), Halt> {
         let rows = self.timeline.rows();
         let upto = self.timeline.base() + rows.partition_point(|op| op.ret < floor) as u32;
-        if cx.budget.memory_bytes.is_some() {
+        // To ask the system costs as much as a hundred operations.
+        if cx.budget.memory_bytes.is_some() && self.weighed.is_none_or(|at| upto - at >= WEIGHED) {
             cx.budget.check(resident_bytes().unwrap_or_else(|| engine.memory()))?;
+            self.weighed = Some(upto);
         }
         engine.advance(cx, &self.timeline, upto, &mut self.witness)?;
         self.explained = upto;
         self.settle(cx, sink)?;
-        self.keep_floating(engine.carries_below(), upto);
-        self.timeline.release(upto);
+        // Rows that do not stand in the order yet may still be asked for.
+        let needed = self.recheck.first_missing().max(engine.carries_below());
+        self.timeline.release_but(upto, needed);
         Ok(())
-    }
-
-    /// Copies the rows that are about to be released and may still be asked for, and forgets those that will not be.
-    fn keep_floating(&mut self, carried: u32, upto: u32) {
-        let needed = self.recheck.first_missing().max(carried).min(upto);
-        let settled = needed.saturating_sub(self.floating_base).min(self.floating.len() as u32);
-        self.floating.drain(..settled as usize);
-        self.floating_base += settled;
-        let base = self.timeline.base();
-        if self.floating.is_empty() {
-            self.floating_base = needed.max(base);
-        }
-        let from = self.floating_base + self.floating.len() as u32;
-        self.floating.extend(&self.timeline.rows()[(from - base) as usize..(upto - base) as usize]);
     }
 
     /// Settles what is left when there are no more rows.
@@ -213,6 +201,10 @@ impl Course {
     ) -> Result<(), Halt> {
         engine.finish(cx, &self.timeline, &mut self.witness)?;
         self.settle(cx, sink)?;
+        while engine.has_more() {
+            engine.finish(cx, &self.timeline, &mut self.witness)?;
+            self.settle(cx, sink)?;
+        }
         self.recheck.finish(self.timeline.end())?;
         self.draft.give(cx, sink);
         Ok(())
@@ -221,6 +213,45 @@ impl Course {
     /// Rechecks the part of the order that is new.
     fn settle(&mut self, cx: &Context<'_>, sink: &mut Option<Sink<'_>>) -> Result<(), Halt> {
         let mut witness = std::mem::take(&mut self.witness);
+        let timeline = &self.timeline;
+        match &mut self.recheck {
+            Judge::Plain(recheck) if sink.is_none() && witness.holes.is_empty() => {
+                for &id in &witness.order {
+                    with_row(timeline, id, |row| recheck.take(cx.spec, cx.symbols, id, row))?;
+                }
+            }
+            Judge::Holes(segments) if sink.is_none() => {
+                let (mut from, mut edited) = (0, 0);
+                for hole in &witness.holes {
+                    for &id in witness.order.get(from..hole.at).ok_or(BadWitness::HOLES)? {
+                        with_row(timeline, id, |row| segments.push(id, row))?;
+                    }
+                    for change in witness.edits.get(edited..hole.edits).ok_or(BadWitness::HOLES)? {
+                        edit(segments, change)?;
+                    }
+                    (from, edited) = (hole.at, hole.edits);
+                    segments.hole(hole.name)?;
+                }
+                for &id in &witness.order[from..] {
+                    with_row(timeline, id, |row| segments.push(id, row))?;
+                }
+                witness.edits[edited..].iter().try_for_each(|change| edit(segments, change))?;
+            }
+            _ => self.settle_and_show(cx, &witness, sink)?,
+        }
+        // The room is used again.
+        witness.clear();
+        self.witness = witness;
+        Ok(())
+    }
+
+    /// As [`Course::settle`], for an order that somebody wants to see.
+    fn settle_and_show(
+        &mut self,
+        cx: &Context<'_>,
+        witness: &Witness,
+        sink: &mut Option<Sink<'_>>,
+    ) -> Result<(), Halt> {
         let mut holes = witness.holes.iter().peekable();
         for (index, id) in witness.order.iter().enumerate() {
             while let Some(hole) = holes.next_if(|hole| hole.at <= index) {
@@ -237,18 +268,12 @@ impl Course {
         for hole in holes {
             self.hole(hole.name, sink.is_some())?;
         }
-        for edit in &witness.edits {
-            self.edit(edit, sink.is_some())?;
-        }
-        // The room is used again.
-        witness.clear();
-        self.witness = witness;
+        witness.edits.iter().try_for_each(|change| self.edit(change, sink.is_some()))?;
         Ok(())
     }
 
     fn row(&self, id: OpId) -> Result<Operation, BadWitness> {
-        let floating = |id: u32| self.floating.get(id.checked_sub(self.floating_base)? as usize);
-        self.timeline.get(id).or_else(|| floating(id.0)).copied().ok_or(BadWitness::TWICE)
+        self.timeline.row(id).ok_or(BadWitness::TWICE)
     }
 
     fn hole(&mut self, name: u32, drafted: bool) -> Result<(), BadWitness> {
@@ -260,17 +285,14 @@ impl Course {
         segments.hole(name)
     }
 
-    fn edit(&mut self, edit: &Edit, drafted: bool) -> Result<(), BadWitness> {
+    fn edit(&mut self, change: &Edit, drafted: bool) -> Result<(), BadWitness> {
         let Judge::Holes(segments) = &mut self.recheck else { return Err(BadWitness::HOLES) };
-        match edit {
-            Edit::Fill { hole, op, row } => {
-                if drafted {
-                    self.draft.behind.entry(*hole).or_default().push(*row);
-                }
-                segments.fill(*hole, *op, row)
-            }
-            Edit::Close { hole } => segments.close(*hole),
+        if let Edit::Fill { hole, row, .. } = change
+            && drafted
+        {
+            self.draft.behind.entry(*hole).or_default().push(*row);
         }
+        edit(segments, change)
     }
 
     /// What the way a drive went means.
@@ -288,5 +310,31 @@ impl Course {
             }
             Err(Halt::Stop(Stop::Unsupported(why))) => Ok(Ended::Unsupported(why)),
         }
+    }
+}
+
+/// Gives the row of an operation to `take`.
+#[inline]
+fn with_row(
+    timeline: &Timeline,
+    id: OpId,
+    take: impl FnOnce(&Operation) -> Result<(), BadWitness>,
+) -> Result<(), BadWitness> {
+    let released;
+    let row = match timeline.get(id) {
+        Some(row) => row,
+        None => {
+            released = timeline.row(id).ok_or(BadWitness::TWICE)?;
+            &released
+        }
+    };
+    take(row)
+}
+
+#[inline]
+fn edit(segments: &mut Segments, change: &Edit) -> Result<(), BadWitness> {
+    match change {
+        Edit::Fill { hole, op, row } => segments.fill(*hole, *op, row),
+        Edit::Close { hole } => segments.close(*hole),
     }
 }

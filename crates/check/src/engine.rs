@@ -42,6 +42,12 @@ pub trait Engine {
     /// All rows were given and explained; what is left over (pending operations, elements never removed) is settled.
     fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop>;
 
+    /// Is there more to be settled at the end? Then [`Engine::finish`] is called again, once what it wrote was taken: all that is
+    /// left over need not be in memory a second time.
+    fn has_more(&self) -> bool {
+        false
+    }
+
     /// Bytes held now, roughly.
     fn memory(&self) -> usize {
         0
@@ -65,7 +71,7 @@ pub struct Witness {
     pub order: Vec<OpId>,
     /// Holes between the operations of `order`, in order of their place.
     pub holes: Vec<Hole>,
-    /// What happens to holes, given now or before; to be done in this order, after `order` was added.
+    /// What happens to holes, given now or before, in this order; how much of it before a hole is made, the hole says.
     pub edits: Vec<Edit>,
 }
 
@@ -74,8 +80,10 @@ pub struct Witness {
 pub struct Hole {
     /// How many operations of [`Witness::order`] stand before it.
     pub at: usize,
-    /// Its name, which no other hole of the history has.
+    /// Its name. Names rise along the order.
     pub name: u32,
+    /// How many of [`Witness::edits`] are done before it is made.
+    pub edits: usize,
 }
 
 /// What happens to a hole.
@@ -108,9 +116,10 @@ impl Witness {
 
     /// Adds another piece behind this one.
     pub fn extend(&mut self, more: Witness) {
-        let before = self.order.len();
+        let (before, edits) = (self.order.len(), self.edits.len());
         self.order.extend(more.order);
-        self.holes.extend(more.holes.into_iter().map(|hole| Hole { at: hole.at + before, ..hole }));
+        let moved = |hole: Hole| Hole { at: hole.at + before, edits: hole.edits + edits, ..hole };
+        self.holes.extend(more.holes.into_iter().map(moved));
         self.edits.extend(more.edits);
     }
 
@@ -193,6 +202,18 @@ impl Budget {
         self.limit(bytes).map_or(Ok(()), |limit| Err(Stop::Limit(limit)))
     }
 
+    /// As [`Budget::check`], but takes `bytes` for all there is: for engines that ask often, under a driver that asks for the whole
+    /// process now and then.
+    pub fn check_own(&self, bytes: usize) -> Result<(), Stop> {
+        if self.memory_bytes.is_some_and(|limit| bytes > limit) {
+            return Err(Stop::Limit(Limit::Memory));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(Stop::Limit(Limit::Time));
+        }
+        Ok(())
+    }
+
     /// The limit that is reached with `bytes` held now, if one is.
     pub fn limit(&self, bytes: usize) -> Option<Limit> {
         if let Some(limit) = self.memory_bytes
@@ -209,5 +230,8 @@ pub fn run(engine: &mut dyn Engine, cx: &Context<'_>, timeline: &Timeline) -> Re
     let mut witness = Witness::default();
     engine.advance(cx, timeline, timeline.end(), &mut witness)?;
     engine.finish(cx, timeline, &mut witness)?;
+    while engine.has_more() {
+        engine.finish(cx, timeline, &mut witness)?;
+    }
     Ok(witness.into_order())
 }

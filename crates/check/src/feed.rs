@@ -18,7 +18,7 @@ use crate::engine::Limit;
 use crate::monitor::seen::Seen;
 
 /// Rows a chunk; also how far an engine goes in one step. Small enough for the caches.
-pub const CHUNK: usize = 1 << 15;
+pub const CHUNK: usize = 1 << 13;
 
 /// Rows held in memory before a file is streamed instead.
 pub const HOLD: usize = 1 << 20;

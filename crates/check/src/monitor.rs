@@ -16,9 +16,10 @@ pub mod stack;
 
 mod cover;
 mod kept;
-mod recent;
+mod notes;
 mod ring;
 mod slab;
+mod table;
 mod values;
 
 pub use priority_queue::PriorityQueueMonitor;

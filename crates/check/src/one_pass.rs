@@ -36,15 +36,13 @@ pub(crate) fn explain(
 ) -> Option<Explained> {
     let mut course = Course::new(spec, symbols, Ties::Strict);
     let mut order = Order::default();
-    let mut rows = Vec::with_capacity(CHUNK);
     let mut more = true;
     while more {
-        rows.clear();
-        more = reader.read(symbols, &mut rows, CHUNK).ok()?;
-        if !rows.iter().all(|row| order.admits(row)) {
-            return None;
-        }
-        course.timeline.extend(&rows);
+        more = course.timeline.fill(|rows| {
+            let held = rows.len();
+            let more = reader.read(symbols, rows, CHUNK).ok()?;
+            rows[held..].iter().all(|row| order.admits(row)).then_some(more)
+        })?;
         order.floor = if more { order.oldest_to_come() } else { i64::MAX };
         let cx = Context { symbols, spec, budget };
         course.advance(engine, &cx, order.floor, &mut None).ok()?;

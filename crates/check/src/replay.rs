@@ -17,12 +17,14 @@ pub enum Replay {
     Queue(VecDeque<ValueId>),
     /// Last in, first out.
     Stack(Vec<ValueId>),
+    /// Least or greatest first; priorities that are smaller integers still.
+    Priorities(Priorities),
     /// Least first; priorities that are small integers.
     PriorityQueue(BinaryHeap<Reverse<u32>>),
     /// Greatest first; priorities that are small integers.
     PriorityQueueMax(BinaryHeap<u32>),
     /// A set.
-    Set(FxHashSet<ValueId>),
+    Set(Members),
     /// Multiset and list.
     Multiset(FxHashMap<ValueId, u32>),
     /// A map, by values, since a key or a value that only stands in a pair has no number.
@@ -45,13 +47,17 @@ impl Replay {
         match (spec.kind, initial) {
             (Kind::Queue, Some(items)) if plain => Replay::Queue(items.into()),
             (Kind::Stack, Some(items)) if plain => Replay::Stack(items),
-            (Kind::PriorityQueue, Some(items)) if plain && items.is_empty() => {
-                Replay::PriorityQueue(BinaryHeap::new())
+            (Kind::PriorityQueue | Kind::PriorityQueueMax, Some(items)) if plain && items.is_empty() => {
+                let greatest_first = spec.kind == Kind::PriorityQueueMax;
+                Replay::Priorities(Priorities { greatest_first, ..Priorities::default() })
             }
-            (Kind::PriorityQueueMax, Some(items)) if plain && items.is_empty() => {
-                Replay::PriorityQueueMax(BinaryHeap::new())
+            (Kind::Set, Some(items)) if plain => {
+                let mut members = Members::default();
+                items.into_iter().for_each(|item| {
+                    members.insert(item);
+                });
+                Replay::Set(members)
             }
-            (Kind::Set, Some(items)) if plain => Replay::Set(items.into_iter().collect()),
             (Kind::Multiset | Kind::List, Some(items)) if plain => {
                 let mut bag = FxHashMap::default();
                 items.into_iter().for_each(|item| *bag.entry(item).or_insert(0) += 1);
@@ -89,6 +95,24 @@ impl Replay {
                 }
                 _ => answers(pending, result, items.pop()),
             },
+            Replay::Priorities(priorities) => match code {
+                codes::priority_queue::INSERT if arg.0 < Priorities::LIMIT => {
+                    priorities.insert(arg.0);
+                    true
+                }
+                codes::priority_queue::INSERT => {
+                    let values = priorities.values();
+                    *self = match priorities.greatest_first {
+                        true => Replay::PriorityQueueMax(values.into()),
+                        false => Replay::PriorityQueue(values.into_iter().map(Reverse).collect()),
+                    };
+                    self.step(spec, symbols, op)
+                }
+                codes::priority_queue::REMOVE => {
+                    answers(pending, result, priorities.remove_first().map(ValueId))
+                }
+                _ => self.leave_fast_form(spec, symbols, op),
+            },
             Replay::PriorityQueue(heap) => match code {
                 codes::priority_queue::INSERT if arg.small().is_some() => {
                     heap.push(Reverse(arg.0));
@@ -110,8 +134,8 @@ impl Replay {
             Replay::Set(items) => {
                 let answer = match code {
                     codes::set::ADD => items.insert(arg),
-                    codes::set::REMOVE => items.remove(&arg),
-                    _ => items.contains(&arg),
+                    codes::set::REMOVE => items.remove(arg),
+                    _ => items.contains(arg),
                 };
                 pending || result == ValueId::from_bool(answer)
             }
@@ -131,6 +155,7 @@ impl Replay {
     /// A priority that is no small integer, or a change of key: go on with the readable specification.
     fn leave_fast_form(&mut self, spec: &Builtin, symbols: &Symbols, op: &Operation) -> bool {
         let values: Vec<u32> = match self {
+            Replay::Priorities(priorities) => priorities.values(),
             Replay::PriorityQueue(heap) => heap.iter().map(|Reverse(v)| *v).collect(),
             Replay::PriorityQueueMax(heap) => heap.iter().copied().collect(),
             _ => Vec::new(),
@@ -160,6 +185,137 @@ impl Replay {
         }
         *states = next;
         !states.is_empty()
+    }
+}
+
+/// A set of values: a bit for each small integer, a table for all else.
+#[derive(Clone, Debug, Default)]
+pub struct Members {
+    bits: Vec<u64>,
+    others: FxHashSet<ValueId>,
+}
+
+impl Members {
+    /// Integers below this have a bit.
+    const SMALL: u32 = 1 << 26;
+
+    /// Adds a value; was it new?
+    #[inline]
+    fn insert(&mut self, value: ValueId) -> bool {
+        if value.0 >= Self::SMALL {
+            return self.others.insert(value);
+        }
+        let word = (value.0 / 64) as usize;
+        if word >= self.bits.len() {
+            self.bits.resize((word + 1).next_power_of_two(), 0);
+        }
+        let bit = 1 << (value.0 % 64);
+        let new = self.bits[word] & bit == 0;
+        self.bits[word] |= bit;
+        new
+    }
+
+    /// Removes a value; was it there?
+    #[inline]
+    fn remove(&mut self, value: ValueId) -> bool {
+        if value.0 >= Self::SMALL {
+            return self.others.remove(&value);
+        }
+        let Some(word) = self.bits.get_mut((value.0 / 64) as usize) else { return false };
+        let bit = 1 << (value.0 % 64);
+        let known = *word & bit != 0;
+        *word &= !bit;
+        known
+    }
+
+    /// Is a value there?
+    #[inline]
+    fn contains(&self, value: ValueId) -> bool {
+        if value.0 >= Self::SMALL {
+            return self.others.contains(&value);
+        }
+        self.bits.get((value.0 / 64) as usize).is_some_and(|word| word >> (value.0 % 64) & 1 == 1)
+    }
+}
+
+/// Integers, the first of them at hand: a bit for each, a bit for each word of bits that is not zero, and so on; what is there
+/// more than once is counted apart.
+#[derive(Clone, Debug, Default)]
+pub struct Priorities {
+    greatest_first: bool,
+    levels: [Vec<u64>; 4],
+    /// How often a value is there beyond the first time.
+    more: FxHashMap<u32, u32>,
+}
+
+impl Priorities {
+    /// Larger ones are not kept in this form.
+    const LIMIT: u32 = 1 << 26;
+
+    #[inline]
+    fn insert(&mut self, value: u32) {
+        let mut words = (value as usize >> 6) + 1;
+        if words > self.levels[0].len() {
+            words = words.next_power_of_two();
+            for level in &mut self.levels {
+                level.resize(words, 0);
+                words = words.div_ceil(64);
+            }
+        }
+        let mut at = value as usize;
+        if self.levels[0][at >> 6] >> (at & 63) & 1 == 1 {
+            *self.more.entry(value).or_default() += 1;
+            return;
+        }
+        for level in &mut self.levels {
+            level[at >> 6] |= 1 << (at & 63);
+            at >>= 6;
+        }
+    }
+
+    /// Takes out the value that leaves first.
+    #[inline]
+    fn remove_first(&mut self) -> Option<u32> {
+        let top = &self.levels[3];
+        let mut at = match self.greatest_first {
+            false => top.iter().position(|word| *word != 0)?,
+            true => top.iter().rposition(|word| *word != 0)?,
+        };
+        for level in self.levels.iter().rev() {
+            let bit =
+                if self.greatest_first { 63 - level[at].leading_zeros() } else { level[at].trailing_zeros() };
+            at = at << 6 | bit as usize;
+        }
+        let value = at as u32;
+        if !self.more.is_empty()
+            && let Some(more) = self.more.get_mut(&value)
+        {
+            *more -= 1;
+            if *more == 0 {
+                self.more.remove(&value);
+            }
+            return Some(value);
+        }
+        for level in &mut self.levels {
+            level[at >> 6] &= !(1 << (at & 63));
+            if level[at >> 6] != 0 {
+                break;
+            }
+            at >>= 6;
+        }
+        Some(value)
+    }
+
+    /// All values, as often as they are there.
+    fn values(&self) -> Vec<u32> {
+        let mut values: Vec<u32> = Vec::new();
+        for (word, &bits) in (0..).zip(&self.levels[0]) {
+            values.extend((0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| word << 6 | bit));
+        }
+        for (&value, &more) in &self.more {
+            values.extend(std::iter::repeat_n(value, more as usize));
+        }
+        values
     }
 }
 

@@ -7,14 +7,19 @@
 //! an order inside each gap. A pending operation may take effect in any gap from `earliest` on, or never.
 //!
 //! Rows come in order of return, which is the order a log has, so `earliest` is found by a short search backwards
-//! and nothing is sorted. Rows may be released once they were explained: what is held is a window.
+//! and nothing is sorted. Rows may be released once they were explained: what is held is a window, and, for the sake of
+//! counterexamples, the last few thousand rows before it ([`Timeline::known`]).
 //!
 //! **Equal stamps.** Different processes: concurrent. One process: its operations follow one another, so an operation called
 //! at the very stamp its predecessor returned comes after it. That order need not be an interval order, and this
 //! module offers the two interval orders that enclose it ([`Ties`]): what holds under `Strict` holds, what is violated
 //! under `Relaxed` is violated.
 
+mod floating;
+
 use linpoint_history::{OpCode, Operation, ValueId};
+
+use self::floating::Floating;
 
 /// An operation of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,6 +67,9 @@ pub enum Ties {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     ties: Ties,
+    /// The number of the first of `rows`.
+    start: u32,
+    /// The number of the first row that was not released.
     base: u32,
     rows: Vec<Operation>,
     earliest: Vec<u32>,
@@ -69,10 +77,12 @@ pub struct Timeline {
     called: Vec<u32>,
     /// For each row, the next operation with the same `earliest`, plus one.
     next: Vec<u32>,
-    /// The returns of the rows, in a column of their own: this is what is searched.
-    returns: Vec<i64>,
+    /// The lower halves of the returns of the rows, in a column of their own: this is what is searched.
+    lows: Vec<u32>,
     pending: Vec<Operation>,
     pending_earliest: Vec<u32>,
+    /// Rows that were released and may still be asked for.
+    floating: Floating,
     touching: bool,
 }
 
@@ -103,45 +113,55 @@ impl Timeline {
 
     /// Adds completed operations, in order of return; those with equal returns in order of call.
     pub fn extend(&mut self, rows: &[Operation]) {
-        debug_assert!(rows.iter().all(|op| !op.is_pending()));
-        let held = self.rows.len();
-        assert!(self.base as usize + held + rows.len() < OpId::PENDING as usize, "at most 2^31 operations");
         self.rows.extend_from_slice(rows);
-        self.returns.extend(rows.iter().map(|op| op.ret));
-        self.called.resize(held + rows.len() + 1, 0);
-        self.earliest.reserve(rows.len());
-        self.next.reserve(rows.len());
-        for (index, op) in (held..).zip(rows) {
-            let gap = self.gap(op, index);
-            let id = self.base + index as u32;
-            self.earliest.push(self.base + gap as u32);
-            self.next.push(std::mem::replace(&mut self.called[gap], id + 1));
+        self.index();
+    }
+
+    /// Adds the completed operations that `fill` puts behind those it is given, in the same order as [`Timeline::extend`]; nothing
+    /// if it gives `None`.
+    pub fn fill<T>(&mut self, fill: impl FnOnce(&mut Vec<Operation>) -> Option<T>) -> Option<T> {
+        let held = self.rows.len();
+        let filled = fill(&mut self.rows);
+        assert!(self.rows.len() >= held, "rows are added, not taken");
+        if filled.is_none() {
+            self.rows.truncate(held);
+        }
+        self.index();
+        filled
+    }
+
+    /// Finds the gaps of the rows that are new.
+    fn index(&mut self) {
+        let held = self.earliest.len();
+        let (rows, start) = (&self.rows, self.start);
+        assert!(start as usize + rows.len() < OpId::PENDING as usize, "at most 2^31 operations");
+        debug_assert!(rows[held..].iter().all(|op| !op.is_pending()));
+        self.lows.extend(rows[held..].iter().map(|op| op.ret as u32));
+        self.called.resize(rows.len() + 1, 0);
+        self.earliest.reserve(rows.len() - held);
+        self.next.reserve(rows.len() - held);
+        for index in held..rows.len() {
+            let gap = gap(&self.rows, &self.lows, &self.rows[index], index);
+            let gap = gap.unwrap_or_else(|gap| {
+                let own = touched(&self.rows, &self.rows[index], gap, index);
+                self.touching |= own.is_some();
+                own.filter(|_| self.ties == Ties::Strict).unwrap_or(gap)
+            });
+            self.earliest.push(start + gap as u32);
+            self.next.push(std::mem::replace(&mut self.called[gap], start + index as u32 + 1));
         }
     }
 
     /// Adds a pending operation, whose call must lie in the window or after it.
     pub fn push_pending(&mut self, op: Operation) {
-        let gap = self.gap(&op, self.returns.len());
-        let earliest = self.base + gap as u32;
+        let end = self.rows.len();
+        let gap = gap(&self.rows, &self.lows, &op, end).unwrap_or_else(|gap| {
+            let own = touched(&self.rows, &op, gap, end);
+            self.touching |= own.is_some();
+            own.filter(|_| self.ties == Ties::Strict).unwrap_or(gap)
+        });
+        let earliest = self.start + gap as u32;
         self.push_pending_at(op, earliest);
-    }
-
-    /// The gap an operation is called in, as far as the first `end` rows tell.
-    #[inline]
-    fn gap(&mut self, op: &Operation, end: usize) -> usize {
-        let returns = &self.returns[..end];
-        let gap = count_before(returns, op.call);
-        if returns.get(gap) == Some(&op.call) { self.touched(op, gap, end) } else { gap }
-    }
-
-    /// An operation called at the very stamp of a return: is that its own process's?
-    #[cold]
-    fn touched(&mut self, op: &Operation, gap: usize, end: usize) -> usize {
-        let equal = self.rows[gap..end].iter().take_while(|done| done.ret == op.call);
-        let own = equal.enumerate().filter(|(_, done)| done.process() == op.process()).last();
-        let Some((offset, _)) = own else { return gap };
-        self.touching = true;
-        if self.ties == Ties::Strict { gap + offset + 1 } else { gap }
     }
 
     /// Adds a pending operation whose first gap is known already, as a driver knows it that has read ahead.
@@ -150,15 +170,33 @@ impl Timeline {
         self.pending_earliest.push(earliest);
     }
 
-    /// Forgets the rows below `id`.
+    /// Releases the rows below `id`, but for those from `needed` on, which [`Timeline::row`] still gives.
+    pub fn release_but(&mut self, id: u32, needed: u32) {
+        self.floating.forget(needed);
+        let id = id.min(self.end());
+        let from = self.floating.end().unwrap_or(needed.max(self.base));
+        if from < id {
+            let rows = &self.rows[(from - self.start) as usize..(id - self.start) as usize];
+            self.floating.extend(from, rows);
+        }
+        self.release(id);
+    }
+
+    /// Releases the rows below `id`. The last few thousand are forgotten only later.
     pub fn release(&mut self, id: u32) {
-        let drop = (id.min(self.end()) - self.base) as usize;
-        self.rows.drain(..drop);
-        self.returns.drain(..drop);
-        self.earliest.drain(..drop);
-        self.called.drain(..drop);
-        self.next.drain(..drop);
-        self.base += drop as u32;
+        self.base = self.base.max(id.min(self.end()));
+        let spent = (self.base - self.start) as usize;
+        let held = self.rows.len() - spent;
+        // What stays is moved: not more often than as many leave.
+        if spent > KEPT + held.max(KEPT) {
+            let drop = spent - KEPT;
+            self.rows.drain(..drop);
+            self.lows.drain(..drop);
+            self.earliest.drain(..drop);
+            self.called.drain(..drop);
+            self.next.drain(..drop);
+            self.start += drop as u32;
+        }
     }
 
     /// The first row held.
@@ -170,19 +208,32 @@ impl Timeline {
     /// One past the last row: how many operations have completed so far.
     #[inline]
     pub fn end(&self) -> u32 {
-        self.base + self.rows.len() as u32
+        self.start + self.rows.len() as u32
     }
 
     /// The rows held, in order of return; the first is number [`Timeline::base`].
     #[inline]
     pub fn rows(&self) -> &[Operation] {
-        &self.rows
+        &self.rows[(self.base - self.start) as usize..]
     }
 
     /// [`Timeline::earliest`] of the rows held.
     #[inline]
     pub fn earliests(&self) -> &[u32] {
-        &self.earliest
+        &self.earliest[(self.base - self.start) as usize..]
+    }
+
+    /// All operations that are known: those released a short while ago, those held, then the pending ones.
+    pub fn known(&self) -> impl Iterator<Item = Row> {
+        let row = |id: OpId| Row { id, earliest: self.earliest(id), op: *self.op(id) };
+        let completed = (self.start..self.end()).map(OpId);
+        let pending = (0..self.pending.len()).map(|index| OpId::pending(index as u32));
+        completed.chain(pending).map(row)
+    }
+
+    /// From which return on all operations are known.
+    pub fn known_from(&self) -> u32 {
+        self.start
     }
 
     /// The pending operations.
@@ -196,21 +247,27 @@ impl Timeline {
         self.touching
     }
 
-    /// The row of an operation that is held.
+    /// The row of an operation that is known.
     #[inline]
     pub fn op(&self, id: OpId) -> &Operation {
         match id.as_pending() {
             Some(index) => &self.pending[index],
-            None => &self.rows[(id.0 - self.base) as usize],
+            None => &self.rows[(id.0 - self.start) as usize],
         }
     }
 
-    /// The row of an operation, if it is held.
+    /// The row of an operation, if it is known.
+    #[inline]
     pub fn get(&self, id: OpId) -> Option<&Operation> {
         match id.as_pending() {
             Some(index) => self.pending.get(index),
-            None => self.rows.get(id.0.checked_sub(self.base)? as usize),
+            None => self.rows.get(id.0.checked_sub(self.start)? as usize),
         }
+    }
+
+    /// A copy of the row of an operation, if it is known or was needed when it was released.
+    pub fn row(&self, id: OpId) -> Option<Operation> {
+        self.get(id).copied().or_else(|| self.floating.get(id.0))
     }
 
     /// The first gap an operation may take effect in.
@@ -218,7 +275,7 @@ impl Timeline {
     pub fn earliest(&self, id: OpId) -> u32 {
         match id.as_pending() {
             Some(index) => self.pending_earliest[index],
-            None => self.earliest[(id.0 - self.base) as usize],
+            None => self.earliest[(id.0 - self.start) as usize],
         }
     }
 
@@ -232,7 +289,7 @@ impl Timeline {
     /// returns `gap - 1` and `gap`. Pending ones are not among them.
     #[inline]
     pub fn called_in(&self, gap: u32) -> CalledIn<'_> {
-        CalledIn { timeline: self, next: self.called.get((gap - self.base) as usize).copied().unwrap_or(0) }
+        CalledIn { timeline: self, next: self.called.get((gap - self.start) as usize).copied().unwrap_or(0) }
     }
 
     /// Which operation of the specification, argument, result.
@@ -242,6 +299,21 @@ impl Timeline {
         (op.op(), op.arg, op.result)
     }
 }
+
+/// An operation that is known, with its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its number.
+    pub id: OpId,
+    /// The first gap it may take effect in.
+    pub earliest: u32,
+    /// Its row.
+    pub op: Operation,
+}
+
+/// How many rows are known at least after they were released: a violation is usually found a few operations after what it
+/// contradicts.
+const KEPT: usize = 2048;
 
 /// See [`Timeline::called_in`].
 #[derive(Clone, Debug)]
@@ -256,32 +328,138 @@ impl Iterator for CalledIn<'_> {
     #[inline]
     fn next(&mut self) -> Option<OpId> {
         let id = self.next.checked_sub(1)?;
-        self.next = self.timeline.next[(id - self.timeline.base) as usize];
+        self.next = self.timeline.next[(id - self.timeline.start) as usize];
         Some(OpId(id))
     }
 }
 
-/// How many of the sorted `returns` lie before `stamp`: a search backwards, since the answer is almost always within a few
-/// rows of the end; first in blocks that are counted whole, without branches, then with a stride that doubles.
-#[inline]
-fn count_before(returns: &[i64], stamp: i64) -> usize {
-    const BLOCK: usize = 8;
-    let mut high = returns.len();
-    for _ in 0..4 {
-        let Some(block) = returns[..high].last_chunk::<BLOCK>() else { break };
-        let before = block.iter().filter(|ret| **ret < stamp).count();
-        if before > 0 {
-            return high - BLOCK + before;
+/// The gap an operation is called in, as far as the first `end` rows tell; as an error if a row returned at the very stamp of
+/// the call.
+///
+/// Nearly always the answer is within a few rows of the end, so the last [`BLOCK`] rows are counted whole and without a branch, by the lower
+/// halves of their stamps. That is exact if the first row of the block returned before the call and no stamp of the block is 2³¹ or more
+/// away from it: the first is looked at, and the last returned no later than the operation itself.
+#[inline(always)]
+fn gap(rows: &[Operation], lows: &[u32], op: &Operation, end: usize) -> Result<usize, usize> {
+    const NEAR: u64 = i32::MAX as u64;
+    let gap = match lows[..end].last_chunk::<BLOCK>() {
+        Some(block)
+            if op.ret.wrapping_sub(op.call) as u64 <= NEAR
+                && (op.call.wrapping_sub(rows[end - BLOCK].ret).wrapping_sub(1) as u64) < NEAR =>
+        {
+            let call = op.call as u32;
+            let later: i32 = block.iter().map(|low| 1 + ((low.wrapping_sub(call) as i32) >> 31)).sum();
+            end - later as usize
         }
-        high -= BLOCK;
-    }
-    let mut stride = 4 * BLOCK;
+        _ => count_before(&rows[..end], op.call),
+    };
+    // Whether the call is behind all rows is anybody's guess, so it is not asked: the row itself stands there then.
+    if rows.get(gap).is_some_and(|row| row.ret == op.call) { Err(gap) } else { Ok(gap) }
+}
+
+const BLOCK: usize = 32;
+
+/// An operation called at the very stamp of the return `gap`: the gap after those returns at this stamp that are of its own
+/// process, if there are any.
+#[cold]
+fn touched(rows: &[Operation], op: &Operation, gap: usize, end: usize) -> Option<usize> {
+    let equal = rows[gap..end].iter().take_while(|done| done.ret == op.call);
+    let own = equal.enumerate().filter(|(_, done)| done.process() == op.process()).last();
+    own.map(|(offset, _)| gap + offset + 1)
+}
+
+/// How many of the rows returned before `stamp`: a search backwards with a stride that doubles.
+#[inline(never)]
+fn count_before(rows: &[Operation], stamp: i64) -> usize {
+    let mut high = rows.len();
+    let mut stride = 4;
     loop {
         let low = high.saturating_sub(stride);
-        if low == 0 || returns[low] < stamp {
-            return low + returns[low..high].partition_point(|ret| *ret < stamp);
+        if low == 0 || rows[low].ret < stamp {
+            return low + rows[low..high].partition_point(|row| row.ret < stamp);
         }
         high = low;
         stride *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linpoint_history::ProcessId;
+    use linpoint_history::rng::Rng;
+
+    use super::*;
+
+    /// By definition: how many rows before `index` returned before its call, and under `Strict` up to the last of its own process
+    /// that returned at that very stamp.
+    fn earliest(rows: &[Operation], index: usize, ties: Ties) -> usize {
+        let row = &rows[index];
+        let before = rows[..index].iter().filter(|done| done.ret < row.call).count();
+        let own = |done: &Operation| done.ret == row.call && done.process() == row.process();
+        let touched = rows[..index].iter().rposition(own).filter(|_| ties == Ties::Strict);
+        touched.map_or(before, |last| last + 1)
+    }
+
+    /// Stamps near and far apart, at both ends of their range, with and without ties, loaded in pieces.
+    #[test]
+    fn gaps_are_as_defined() {
+        let mut rng = Rng::new(6);
+        for shift in [0, 3, 24, 25, 26, 29, 30, 31, 32, 33, 45, 55] {
+            for (round, ties) in (0..12).zip([Ties::Strict, Ties::Relaxed].into_iter().cycle()) {
+                let (mut ret, spread) =
+                    (if round % 3 == 0 { i64::MIN } else { -(100 << shift) }, 1 + rng.below(90));
+                let mut rows: Vec<Operation> = Vec::new();
+                for _ in 0..400 {
+                    ret = ret.saturating_add((rng.below(3) << shift) as i64);
+                    let mut row = Operation::new(ProcessId(rng.below(5) as u32), OpCode(0));
+                    let duration =
+                        (rng.below(spread) << shift) as i64 - i64::from(shift > 3 && rng.chance(0.3));
+                    (row.call, row.ret) = (ret.saturating_sub(duration.max(0)), ret.min(i64::MAX - 1));
+                    rows.push(row);
+                }
+                rows.sort_by_key(|row| (row.ret, row.call));
+                let mut timeline = Timeline::new(ties);
+                let mut loaded = 0;
+                while loaded < rows.len() {
+                    let next = rows.len().min(loaded + 1 + rng.below(70) as usize);
+                    timeline.extend(&rows[loaded..next]);
+                    for index in loaded..next {
+                        let found = timeline.earliest(OpId(index as u32)) as usize;
+                        assert_eq!(found, earliest(&rows, index, ties), "shift {shift}, row {index}");
+                        let listed = timeline.called_in(found as u32).any(|id| id == OpId(index as u32));
+                        assert!(listed, "shift {shift}, row {index} is called in gap {found}");
+                    }
+                    loaded = next;
+                }
+            }
+        }
+    }
+
+    /// What was released stays known for a while, and what is needed as long as it is.
+    #[test]
+    fn released_rows_are_found_while_they_are_needed() {
+        let mut rng = Rng::new(7);
+        let row = |id: u32| {
+            let mut row = Operation::new(ProcessId(id % 3), OpCode(1));
+            (row.call, row.ret, row.arg) = (i64::from(id), i64::from(id) + 5, ValueId(id));
+            row
+        };
+        let mut timeline = Timeline::default();
+        let mut needed = 0;
+        for _ in 0..300 {
+            let end = timeline.end();
+            let rows: Vec<Operation> = (end..end + rng.below(200) as u32).map(row).collect();
+            timeline.extend(&rows);
+            let upto = timeline.base() + rng.below(u64::from(timeline.end() - timeline.base()) + 1) as u32;
+            needed += rng.below(u64::from(upto.saturating_sub(needed)) / 20 + 1) as u32;
+            timeline.release_but(upto, needed);
+            assert_eq!(timeline.base(), upto);
+            assert_eq!(timeline.rows().len(), (timeline.end() - upto) as usize);
+            for id in (needed..timeline.end()).step_by(7) {
+                assert_eq!(timeline.row(OpId(id)), Some(row(id)));
+            }
+            assert!(timeline.known().all(|known| known.op == row(known.id.0)));
+            assert!(timeline.known_from() <= upto.saturating_sub(KEPT as u32));
+        }
     }
 }

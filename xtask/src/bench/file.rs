@@ -140,6 +140,7 @@ impl Case {
                 name.push_str(&text);
             }
         };
+        add(plan.add_share > 0.5, format!("adds{}", (plan.add_share * 100.0).round()));
         add(plan.bursts, "bursts".into());
         add(plan.long_open > 0, format!("open{}", plan.long_open));
         add(plan.trailing_pending > 0, format!("timeouts{}", plan.trailing_pending));

@@ -10,13 +10,13 @@ use crate::timeline::OpId;
 /// The recheck: of a plain order, or of one with holes.
 pub(super) enum Judge {
     Plain(Recheck),
-    Holes(Box<Segments>),
+    Holes(Segments),
 }
 
 impl Judge {
     pub(super) fn new(spec: &Builtin, symbols: &Symbols) -> Judge {
         if spec.kind == Kind::Stack && spec.capacity.is_none() && !spec.spurious {
-            Judge::Holes(Box::new(Segments::new(spec, symbols)))
+            Judge::Holes(Segments::new(spec, symbols))
         } else {
             Judge::Plain(Recheck::new(spec, symbols))
         }

@@ -11,7 +11,9 @@
 //! returned may take what nobody else took, and which of them takes which value is searched for ([`search`]), after
 //! all rows are there; a history without such removals is decided as it comes.
 
+mod bits;
 mod heap;
+mod inside;
 mod refute;
 mod search;
 mod sweep;

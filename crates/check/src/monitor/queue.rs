@@ -63,13 +63,14 @@ pub struct QueueMonitor {
     all_known: bool,
 }
 
-/// A value whose enqueue returned, or that was there from the start.
+/// A value whose enqueue returned, or that was there from the start. The row of its enqueue does not stand in the order, so the timeline
+/// has it.
 #[derive(Clone, Copy, Debug)]
 struct Element {
-    row: Operation,
+    value: ValueId,
     /// `ie`.
     earliest: u32,
-    /// `il + 1`: the first gap it is surely in; zero: from the start, and `row` means nothing.
+    /// `il + 1`: the first gap it is surely in; zero: from the start.
     inside: u32,
     /// Its dequeue, or [`NONE`], or [`TAKEN`].
     removal: u32,
@@ -93,7 +94,9 @@ struct Loose {
 /// A value that a dequeue which never returned must have taken.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
-    element: Element,
+    value: ValueId,
+    /// Its enqueue; none for what was there from the start.
+    row: Option<Operation>,
     /// The completed dequeue of a younger value that shows it, and that value's enqueue.
     younger: Option<Operation>,
     insertion: Option<Operation>,
@@ -128,7 +131,7 @@ impl Engine for QueueMonitor {
             None => self.sweep(cx, timeline, upto, witness),
             Some(kept) => {
                 keep(kept, timeline);
-                cx.budget.check(self.memory())
+                cx.budget.check_own(self.memory())
             }
         }
     }
@@ -175,10 +178,9 @@ impl QueueMonitor {
         self.started = true;
         (self.read, self.gap) = (timeline.base(), timeline.base());
         for value in initial_contents(cx.spec, cx.symbols)? {
-            let mut row = Operation::new(linpoint_history::ProcessId(0), ENQUEUE);
-            row.arg = value.unwrap_or(ValueId::NULL);
-            let slot =
-                self.ring.push(Element { row, earliest: 0, inside: 0, removal: NONE, until: u32::MAX });
+            let named = value.unwrap_or(ValueId::NULL);
+            let element = Element { value: named, earliest: 0, inside: 0, removal: NONE, until: u32::MAX };
+            let slot = self.ring.push(element);
             if let Some(value) = value {
                 self.values.put(value.0, slot);
             }
@@ -198,7 +200,7 @@ impl QueueMonitor {
             // Gaps are judged some at a time: knowing a little more than was called by then does no harm.
             let until = upto.min(self.gap + STRETCH);
             if until.is_multiple_of(4096) {
-                cx.budget.check(self.memory())?;
+                cx.budget.check_own(self.memory())?;
             }
             let last = (self.gap..until).filter_map(|gap| timeline.called_in(gap).next()).max();
             self.read_rows(cx, timeline, last.map_or(0, |last| last.0 + 1))?;
@@ -282,7 +284,8 @@ impl QueueMonitor {
         if row.result != ValueId::NULL {
             return Err(Stop::Unsupported("an enqueue answers something".into()));
         }
-        let mut element = Element { row: *row, earliest, inside: id + 1, removal: NONE, until: u32::MAX };
+        let mut element =
+            Element { value: row.arg, earliest, inside: id + 1, removal: NONE, until: u32::MAX };
         match self.values.claim(row.arg.0, self.ring.end()) {
             Seen::New => {
                 self.ring.push(element);
@@ -458,8 +461,9 @@ impl QueueMonitor {
         let element = self.ring.get_mut(slot);
         (element.removal, element.until) = (id.0, gap);
         let element = *element;
-        self.lost.push(Lost { element, younger: younger.copied(), insertion });
-        self.values.retire(element.row.arg.0);
+        let (value, row) = (element.value, element.row(timeline));
+        self.lost.push(Lost { value, row, younger: younger.copied(), insertion });
+        self.values.retire(value.0);
         true
     }
 
@@ -582,12 +586,19 @@ impl QueueMonitor {
     }
 }
 
+impl Element {
+    /// Its enqueue; none for what was there from the start.
+    fn row(&self, timeline: &Timeline) -> Option<Operation> {
+        timeline.row(OpId(self.inside.checked_sub(1)?))
+    }
+}
+
 fn cover_of(timeline: &Timeline, element: &Element) -> Cover {
     Cover {
-        value: element.row.arg,
+        value: element.value,
         from: element.inside,
         to: element.until,
-        insertion: (element.inside > 0).then_some(element.row),
+        insertion: element.row(timeline),
         removal: (element.removal != NONE).then(|| *timeline.op(OpId(element.removal))),
     }
 }

@@ -26,8 +26,9 @@ use linpoint_history::specs::codes::{kv, register};
 use linpoint_history::{Kind, OpCode, ValueId};
 use rustc_hash::FxHashMap;
 
-use super::recent::Recent;
+use super::notes::{NONE, Notes};
 use super::seen::Seen;
+use super::table::Table;
 use crate::engine::{Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
 
@@ -39,11 +40,13 @@ pub struct RegisterMonitor {
     initial: Option<ValueId>,
     seen: Seen,
     /// Clusters that are open or alive, by value.
-    by_value: FxHashMap<ValueId, usize>,
+    by_value: Table,
     clusters: Vec<Cluster>,
-    free: Vec<usize>,
+    free: Vec<u32>,
     /// The clusters that have returned and may still be read, in order of `first`.
-    alive: Vec<usize>,
+    alive: Vec<u32>,
+    /// The cluster of each open operation.
+    notes: Notes,
     /// Pending writes nobody has read yet.
     pending: FxHashMap<ValueId, OpId>,
     pending_known: usize,
@@ -53,7 +56,6 @@ pub struct RegisterMonitor {
     /// A violation, and the last return of an operation it may rest on: if a value is written twice before that, it
     /// means nothing.
     doom: Option<(u32, Violation)>,
-    recent: Recent,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +64,8 @@ struct Cluster {
     write: Option<OpId>,
     /// Has it a write, or is it the initial value?
     written: bool,
+    /// Is it open or alive? Otherwise it is over, and waits to be used again.
+    current: bool,
     first: u32,
     last: u32,
     /// Reads that are not in the witness yet, in order of call.
@@ -94,7 +98,8 @@ impl RegisterMonitor {
             self.initial = Some(value);
             self.seen.insert(value);
             let index = self.open(value);
-            (self.clusters[index].first, self.clusters[index].written) = (0, true);
+            let cluster = &mut self.clusters[index as usize];
+            (cluster.first, cluster.written) = (0, true);
             if self.next == 0 {
                 self.alive.push(index);
             } else {
@@ -120,34 +125,42 @@ impl RegisterMonitor {
     }
 
     /// A new cluster.
-    fn open(&mut self, value: ValueId) -> usize {
+    #[inline]
+    fn open(&mut self, value: ValueId) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.clusters.push(Cluster {
                 value,
                 write: None,
                 written: false,
+                current: true,
                 first: OPEN,
                 last: 0,
                 reads: Vec::new(),
             });
-            self.clusters.len() - 1
+            self.clusters.len() as u32 - 1
         });
-        let cluster = &mut self.clusters[index];
+        let cluster = &mut self.clusters[index as usize];
         (cluster.value, cluster.write, cluster.written) = (value, None, false);
-        (cluster.first, cluster.last) = (OPEN, 0);
-        self.by_value.insert(value, index);
+        (cluster.current, cluster.first, cluster.last) = (true, OPEN, 0);
+        self.by_value.insert(value.0, index);
         index
     }
 
-    fn forget(&mut self, index: usize) {
-        self.by_value.remove(&self.clusters[index].value);
+    #[inline]
+    fn forget(&mut self, index: u32) {
+        let cluster = &mut self.clusters[index as usize];
+        cluster.current = false;
+        self.by_value.remove(cluster.value.0);
         self.free.push(index);
     }
 
     /// Writes down what is not written yet of a cluster.
-    fn emit(&mut self, index: usize, witness: &mut Witness) {
-        let cluster = &mut self.clusters[index];
-        witness.order.extend(cluster.write.take());
+    #[inline]
+    fn emit(&mut self, index: u32, witness: &mut Witness) {
+        let cluster = &mut self.clusters[index as usize];
+        if let Some(write) = cluster.write.take() {
+            witness.order.push(write);
+        }
         witness.order.append(&mut cluster.reads);
     }
 
@@ -161,26 +174,26 @@ impl RegisterMonitor {
         self.alive.drain(..count);
     }
 
+    #[inline]
     fn write_called(&mut self, id: OpId, value: ValueId, now: u32) -> Result<(), Stop> {
         self.insert(value)?;
-        let index = self.by_value.get(&value).copied();
+        let index = self.by_value.get(value.0);
         let index = index.unwrap_or_else(|| self.open(value));
-        let cluster = &mut self.clusters[index];
+        let cluster = &mut self.clusters[index as usize];
         (cluster.write, cluster.written, cluster.last) = (Some(id), true, now);
+        self.notes.put(self.next, id.0, index);
         Ok(())
     }
 
     /// May a read of `value` called now be explained, as far as known?
+    #[inline]
     fn read_called(&mut self, id: OpId, value: ValueId, now: u32, witness: &mut Witness) -> bool {
-        let index = match self.alive.first() {
-            Some(&front) if self.clusters[front].value == value => front,
-            _ => match self.by_value.get(&value) {
-                Some(&index) => index,
-                None if self.seen.contains(value) && !self.pending.contains_key(&value) => return false,
-                None => self.open(value),
-            },
+        let index = match self.by_value.get(value.0) {
+            Some(index) => index,
+            None if self.seen.contains(value) && !self.pending.contains_key(&value) => return false,
+            None => self.open(value),
         };
-        if self.clusters[index].first != OPEN && self.alive.len() > 1 {
+        if self.alive.len() > 1 && self.clusters[index as usize].first != OPEN {
             let at = self.alive.iter().position(|&other| other == index).unwrap_or(0);
             self.close(at, witness);
             while self.alive.len() > 1 {
@@ -189,34 +202,45 @@ impl RegisterMonitor {
                 self.forget(other);
             }
         }
-        let cluster = &mut self.clusters[index];
+        let cluster = &mut self.clusters[index as usize];
         cluster.last = now;
         cluster.reads.push(id);
+        self.notes.put(self.next, id.0, index);
         true
     }
 
     /// An operation on `value` returns. Was the value written by now?
+    #[inline]
     fn returned(&mut self, value: ValueId, now: u32, timeline: &Timeline, witness: &mut Witness) -> bool {
-        if self.alive.first().is_some_and(|&front| self.clusters[front].value == value) {
+        let index = self.notes.take(self.next);
+        if index == NONE {
             return true;
         }
-        let Some(&index) = self.by_value.get(&value) else { return true };
-        if self.clusters[index].first != OPEN {
+        let cluster = &self.clusters[index as usize];
+        // A cluster that is over may be another value's by now.
+        if cluster.first != OPEN || cluster.value != value {
             return true;
         }
-        if !self.clusters[index].written {
-            let written = self.pending.get(&value).map(|&id| (id, timeline.earliest(id) + 1));
-            let Some((id, earliest)) = written.filter(|written| written.1 <= now) else { return false };
-            self.pending.remove(&value);
-            let cluster = &mut self.clusters[index];
-            (cluster.write, cluster.written) = (Some(id), true);
-            cluster.last = cluster.last.max(earliest);
+        if !cluster.written && !self.written_by_pending(index, now, timeline) {
+            return false;
         }
-        self.clusters[index].first = now;
-        let last = self.clusters[index].last;
-        let over = self.alive.iter().take_while(|&&other| self.clusters[other].first < last).count();
+        let cluster = &mut self.clusters[index as usize];
+        cluster.first = now;
+        let last = cluster.last;
+        let over = self.alive.iter().take_while(|&&other| self.clusters[other as usize].first < last).count();
         self.close(over, witness);
         self.alive.push(index);
+        true
+    }
+
+    /// Gives a cluster without a write that of an operation that never returned, if there is one by now.
+    fn written_by_pending(&mut self, index: u32, now: u32, timeline: &Timeline) -> bool {
+        let cluster = &mut self.clusters[index as usize];
+        let written = self.pending.get(&cluster.value).map(|&id| (id, timeline.earliest(id) + 1));
+        let Some((id, earliest)) = written.filter(|written| written.1 <= now) else { return false };
+        self.pending.remove(&cluster.value);
+        (cluster.write, cluster.written) = (Some(id), true);
+        cluster.last = cluster.last.max(earliest);
         true
     }
 
@@ -241,9 +265,10 @@ impl RegisterMonitor {
     /// Writes down the reads of the value the register holds for sure, if nothing can come before them any more.
     fn flush(&mut self, witness: &mut Witness) {
         let &[front] = self.alive.as_slice() else { return };
-        let first = self.clusters[front].first;
-        let held = self.clusters[front].last > first;
-        if held && self.by_value.values().all(|&other| other == front || self.clusters[other].last > first) {
+        let first = self.clusters[front as usize].first;
+        let held = self.clusters[front as usize].last > first;
+        let mut others = (0..).zip(&self.clusters).filter(|(index, other)| other.current && *index != front);
+        if held && others.all(|(_, other)| other.last > first) {
             self.emit(front, witness);
         }
     }
@@ -265,39 +290,37 @@ impl Engine for RegisterMonitor {
         if self.doom.is_some() {
             return self.await_doom(cx, timeline, upto);
         }
-        let from = self.next;
+        let (write, read) = codes(cx)?;
         while self.next < upto {
             let gap = self.next;
             for id in timeline.called_in(gap) {
                 let op = timeline.op(id);
-                match access(cx, op.op())? {
-                    Access::Write => self.write_called(id, op.arg, gap + 1)?,
-                    Access::Read => {
-                        if !self.read_called(id, op.result, gap + 1, witness) {
-                            self.stale.push(id);
-                        }
-                    }
+                if op.op() == write {
+                    self.write_called(id, op.arg, gap + 1)?;
+                } else if op.op() != read {
+                    access(cx, op.op())?;
+                } else if !self.read_called(id, op.result, gap + 1, witness) {
+                    self.stale.push(id);
                 }
             }
             if !self.stale.is_empty() && self.stale.contains(&OpId(gap)) {
-                let violation = core::stale_read(cx, &self.recent, timeline, OpId(gap), self.initial);
+                let violation = core::stale_read(cx, timeline, OpId(gap), self.initial);
                 let open = (gap..timeline.end()).rev().find(|&id| timeline.earliest(OpId(id)) <= gap);
                 self.doom = Some((open.unwrap_or(gap), violation));
                 return self.await_doom(cx, timeline, upto);
             }
             let op = timeline.op(OpId(gap));
-            let value = if access(cx, op.op())? == Access::Write { op.arg } else { op.result };
+            let value = if op.op() == write { op.arg } else { op.result };
             if !self.returned(value, gap + 1, timeline, witness) {
                 return Err(core::unwritten(cx, timeline, OpId(gap)));
             }
             self.next += 1;
             if self.next.is_multiple_of(FLUSH) {
                 self.flush(witness);
-                cx.budget.check(self.memory())?;
+                cx.budget.check_own(self.memory())?;
             }
         }
         self.flush(witness);
-        self.recent.keep(timeline, from, upto.max(from));
         Ok(())
     }
 
@@ -311,19 +334,23 @@ impl Engine for RegisterMonitor {
     }
 
     fn memory(&self) -> usize {
-        let reads = self.alive.first().map_or(0, |&front| 4 * self.clusters[front].reads.capacity());
-        reads + self.clusters.len() * 128 + self.seen.memory() + self.recent.memory()
+        let reads = self.alive.first().map_or(0, |&front| 4 * self.clusters[front as usize].reads.capacity());
+        reads + self.clusters.len() * 128 + self.seen.memory() + self.by_value.memory() + self.notes.memory()
+    }
+}
+
+/// The codes of writes and reads.
+fn codes(cx: &Context<'_>) -> Result<(OpCode, OpCode), Stop> {
+    match cx.spec.kind {
+        Kind::Register | Kind::CasRegister | Kind::RmwRegister => Ok((register::WRITE, register::READ)),
+        Kind::Kv => Ok((kv::PUT, kv::GET)),
+        _ => Err(Stop::Unsupported("the register monitor is for registers".into())),
     }
 }
 
 /// Which access an operation is, if it is one this monitor knows.
-#[inline]
 fn access(cx: &Context<'_>, op: OpCode) -> Result<Access, Stop> {
-    let (write, read) = match cx.spec.kind {
-        Kind::Register | Kind::CasRegister | Kind::RmwRegister => (register::WRITE, register::READ),
-        Kind::Kv => (kv::PUT, kv::GET),
-        _ => return Err(Stop::Unsupported("the register monitor is for registers".into())),
-    };
+    let (write, read) = codes(cx)?;
     match op {
         op if op == write => Ok(Access::Write),
         op if op == read => Ok(Access::Read),

@@ -15,6 +15,9 @@
 //! A configuration is dropped if another has used no operation that it has not, and has satisfied all reads it has.
 //! Nearly always one is left. Values at their initial count with nothing open are forgotten.
 //!
+//! Most operations are alone with their value: they take effect when they return, or cannot. Only when a second one is called before
+//! that an [`Episode`] is begun, with both.
+//!
 //! Values are independent, and an order of each that respects the gaps merges with the others by gaps. While one value
 //! has several configurations the order of the others is held back.
 
@@ -22,11 +25,12 @@ mod core;
 mod episode;
 
 use linpoint_history::specs::codes::set;
-use linpoint_history::{Kind, Operation, Value, ValueId};
+use linpoint_history::{Kind, OpCode, Operation, ProcessId, Value, ValueId};
 use rustc_hash::FxHashMap;
 
 use self::episode::{Episode, Role};
-use super::recent::Recent;
+use super::notes::{NONE, Notes};
+use super::table::Table;
 use crate::engine::{Context, Engine, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
 
@@ -34,10 +38,17 @@ use crate::timeline::{OpId, Timeline};
 #[derive(Debug, Default)]
 pub struct SetMonitor {
     next: u32,
-    elements: FxHashMap<ValueId, Element>,
-    /// Values with open operations, by [`Element::episode`].
+    /// For each value that is known, where it is among the elements.
+    places: Table,
+    elements: Vec<Element>,
+    free_elements: Vec<u32>,
+    /// For each open operation that has not taken effect, or may not have, the element it is on.
+    notes: Notes,
+    /// Values with several open operations.
     episodes: Vec<Episode>,
     free: Vec<u32>,
+    /// The role of each operation of the specification, if its answer is false, and if it is true.
+    roles: [[Option<Role>; 2]; 4],
     outbox: Outbox,
     /// How often each value is in it at first, and those of them that have no number yet.
     initial: FxHashMap<ValueId, u32>,
@@ -48,21 +59,31 @@ pub struct SetMonitor {
     pending_known: usize,
     /// Is a core being decided? Then none is looked for.
     in_core: bool,
-    recent: Recent,
 }
 
 /// What is known of a value that is in the collection or has open operations.
 #[derive(Clone, Copy, Debug)]
 struct Element {
-    /// How often it is in it, while nothing is open.
+    /// How often it is in it, as far as nothing is open.
     count: u32,
-    /// Its open operations, or [`NONE`].
-    episode: u32,
+    open: Open,
     /// The last operation that changed it and returned, for counterexamples: stamps, process and code.
-    changed: (i64, i64, u32),
+    call: i64,
+    ret: i64,
+    who: u32,
 }
 
-const NONE: u32 = u32::MAX;
+/// What is open on a value.
+#[derive(Clone, Copy, Debug)]
+enum Open {
+    Nothing,
+    /// One operation, which has not taken effect.
+    One(OpId, Role),
+    /// Several, or one of several: which episode.
+    Episode(u32),
+}
+
+const _: () = assert!(size_of::<Element>() == 32);
 
 /// Orders of several values, merged by gaps.
 #[derive(Debug, Default)]
@@ -101,6 +122,13 @@ impl SetMonitor {
     fn prepare(&mut self, cx: &Context<'_>, timeline: &Timeline) -> Result<(), Stop> {
         if !self.started {
             self.started = true;
+            for (code, roles) in (0..).zip(&mut self.roles) {
+                let mut op = Operation::new(ProcessId(0), OpCode(code));
+                for (role, answer) in roles.iter_mut().zip([ValueId::FALSE, ValueId::TRUE]) {
+                    op.result = answer;
+                    *role = role_of(cx, &op).ok();
+                }
+            }
             if cx.spec.capacity.is_some() || cx.spec.spurious {
                 return Err(Stop::Unsupported("the set monitor is for collections without bounds".into()));
             }
@@ -122,7 +150,7 @@ impl SetMonitor {
         let known = std::mem::replace(&mut self.pending_known, timeline.pending().len());
         for index in known..timeline.pending().len() {
             let id = OpId::pending(index as u32);
-            if matches!(role(cx, timeline.op(id))?, Role::Add | Role::Take) {
+            if matches!(role_of(cx, timeline.op(id))?, Role::Add | Role::Take) {
                 self.pending.push((timeline.earliest(id), id));
             }
         }
@@ -136,6 +164,17 @@ impl SetMonitor {
         if self.initial.is_empty() { 0 } else { self.initial.get(&value).copied().unwrap_or(0) }
     }
 
+    /// The role of a completed operation.
+    #[inline]
+    fn role(&self, cx: &Context<'_>, op: &Operation) -> Result<Role, Stop> {
+        let known = self.roles.get(usize::from(op.op().0));
+        match known.and_then(|roles| roles[usize::from(op.result == ValueId::TRUE)]) {
+            Some(role) => Ok(role),
+            None => role_of(cx, op),
+        }
+    }
+
+    #[inline]
     fn called(
         &mut self,
         id: OpId,
@@ -144,45 +183,130 @@ impl SetMonitor {
         now: u32,
         witness: &mut Witness,
     ) -> Result<(), Stop> {
-        let known = self.elements.get(&value).copied();
-        let count = known.map_or_else(|| self.at_first(value), |element| element.count);
-        if known.is_none_or(|element| element.episode == NONE) && role.is_satisfied(count) {
-            self.outbox.push(now, id, witness);
-            return Ok(());
-        }
-        let index = match known.map(|element| element.episode).filter(|&episode| episode != NONE) {
-            Some(index) => index,
+        let place = match self.places.get(value.0) {
+            Some(place) => place,
             None => {
-                let index = self.free.pop().unwrap_or_else(|| {
-                    self.episodes.push(Episode::default());
-                    self.episodes.len() as u32 - 1
-                });
-                self.episodes[index as usize].begin(count);
-                let element = Element { count, episode: index, changed: (0, 0, u32::MAX) };
-                self.elements.entry(value).or_insert(element).episode = index;
-                index
+                let count = self.at_first(value);
+                if role.is_satisfied(count) {
+                    self.outbox.push(now, id, witness);
+                    return Ok(());
+                }
+                let open = Open::One(id, role);
+                let place = self.add(Element { count, open, call: 0, ret: 0, who: NONE });
+                self.places.insert(value.0, place);
+                self.note(id, now, place);
+                return Ok(());
             }
         };
-        let episode = &mut self.episodes[index as usize];
-        if episode.called(id, role, now)? {
+        let element = &mut self.elements[place as usize];
+        if let Open::Nothing = element.open {
+            if role.is_satisfied(element.count) {
+                self.outbox.push(now, id, witness);
+            } else {
+                element.open = Open::One(id, role);
+                self.note(id, now, place);
+            }
+            return Ok(());
+        }
+        let index = self.episode(place, now)?;
+        if self.episodes[index as usize].called(id, role, now)? {
             self.outbox.push(now, id, witness);
+        } else {
+            self.note(id, now, place);
         }
         Ok(())
     }
 
-    /// Explains a return; is there a way?
-    fn returned(&mut self, op: &Operation, role: Role, now: u32, limit: u32, witness: &mut Witness) -> bool {
-        let Some(element) = self.elements.get_mut(&op.arg) else { return true };
-        if element.episode == NONE {
-            return true;
+    #[inline]
+    fn add(&mut self, element: Element) -> u32 {
+        match self.free_elements.pop() {
+            Some(place) => {
+                self.elements[place as usize] = element;
+                place
+            }
+            None => {
+                self.elements.push(element);
+                self.elements.len() as u32 - 1
+            }
         }
-        let episode = &mut self.episodes[element.episode as usize];
+    }
+
+    #[inline]
+    fn note(&mut self, id: OpId, now: u32, place: u32) {
+        if id.as_pending().is_none() {
+            self.notes.put(now, id.0, place);
+        }
+    }
+
+    /// The episode of a value with something open, begun if there is none yet.
+    fn episode(&mut self, place: u32, now: u32) -> Result<u32, Stop> {
+        let element = &mut self.elements[place as usize];
+        if let Open::Episode(index) = element.open {
+            return Ok(index);
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.episodes.push(Episode::default());
+            self.episodes.len() as u32 - 1
+        });
+        let episode = &mut self.episodes[index as usize];
+        episode.begin(element.count);
+        if let Open::One(id, role) = element.open {
+            episode.called(id, role, now)?;
+        }
+        element.open = Open::Episode(index);
+        Ok(index)
+    }
+
+    /// Explains a return; is there a way?
+    #[inline]
+    fn returned(
+        &mut self,
+        op: &Operation,
+        role: Role,
+        now: u32,
+        limit: u32,
+        witness: &mut Witness,
+    ) -> Result<bool, Stop> {
+        let place = self.notes.take(now);
+        if place == NONE {
+            return Ok(true);
+        }
+        let element = &mut self.elements[place as usize];
+        if let Open::One(..) = element.open {
+            let count = match role {
+                Role::Add if element.count < limit => Some(element.count + 1),
+                Role::Take => element.count.checked_sub(1),
+                _ => None,
+            };
+            if let Some(count) = count {
+                (element.count, element.open) = (count, Open::Nothing);
+                element.changed(op);
+                self.outbox.push(now, OpId(now), witness);
+                self.forget_if_at_first(op.arg, place);
+                return Ok(true);
+            }
+        }
+        let index = self.episode(place, now)?;
+        Ok(self.returned_in_episode(op, role, now, limit, (place, index), witness))
+    }
+
+    fn returned_in_episode(
+        &mut self,
+        op: &Operation,
+        role: Role,
+        now: u32,
+        limit: u32,
+        (place, index): (u32, u32),
+        witness: &mut Witness,
+    ) -> bool {
+        let episode = &mut self.episodes[index as usize];
         let split = episode.configurations.len() > 1;
         if !episode.returned(OpId(now), role, now, limit) {
             return false;
         }
+        let element = &mut self.elements[place as usize];
         if matches!(role, Role::Add | Role::Take) {
-            element.changed = (op.call, op.ret, op.process().0 << 8 | u32::from(op.op().0));
+            element.changed(op);
         }
         match (split, episode.configurations.as_mut_slice()) {
             (false, [one]) => one.log.drain(..).for_each(|(gap, id)| self.outbox.push(gap, id, witness)),
@@ -191,13 +315,29 @@ impl SetMonitor {
             (true, _) => {}
         }
         if let Some(count) = episode.is_over() {
-            self.free.push(element.episode);
-            (element.count, element.episode) = (count, NONE);
-            if count == self.at_first(op.arg) {
-                self.elements.remove(&op.arg);
-            }
+            self.free.push(index);
+            (element.count, element.open) = (count, Open::Nothing);
+            self.forget_if_at_first(op.arg, place);
         }
         true
+    }
+
+    /// Forgets a value with nothing open that is in the collection as often as at first.
+    #[inline]
+    fn forget_if_at_first(&mut self, value: ValueId, place: u32) {
+        if self.elements[place as usize].count == self.at_first(value) {
+            self.places.remove(value.0);
+            self.free_elements.push(place);
+        }
+    }
+}
+
+impl Element {
+    /// Takes note of an operation that changed it and returns.
+    #[inline]
+    fn changed(&mut self, op: &Operation) {
+        (self.call, self.ret) = (op.call, op.ret);
+        self.who = op.process().0 << 8 | u32::from(op.op().0);
     }
 }
 
@@ -215,28 +355,26 @@ impl Engine for SetMonitor {
     ) -> Result<(), Stop> {
         self.prepare(cx, timeline)?;
         let limit = if cx.spec.kind == Kind::Set { 1 } else { u32::MAX };
-        let from = self.next;
         while self.next < upto {
             let gap = self.next;
             while let Some(&(_, id)) = self.pending.last().filter(|(earliest, _)| *earliest <= gap) {
                 self.pending.pop();
                 let op = timeline.op(id);
-                self.called(id, op.arg, role(cx, op)?, gap, witness)?;
+                self.called(id, op.arg, role_of(cx, op)?, gap, witness)?;
             }
             for id in timeline.called_in(gap) {
                 let op = timeline.op(id);
-                self.called(id, op.arg, role(cx, op)?, gap, witness)?;
+                self.called(id, op.arg, self.role(cx, op)?, gap, witness)?;
             }
             let op = timeline.op(OpId(gap));
-            if !self.returned(op, role(cx, op)?, gap, limit, witness) {
+            if !self.returned(op, self.role(cx, op)?, gap, limit, witness)? {
                 return Err(Stop::Violated(self.explain(cx, timeline, OpId(gap))));
             }
             self.next += 1;
             if self.next.is_multiple_of(1024) {
-                cx.budget.check(self.memory())?;
+                cx.budget.check_own(self.memory())?;
             }
         }
-        self.recent.keep(timeline, from, upto.max(from));
         Ok(())
     }
 
@@ -251,16 +389,16 @@ impl Engine for SetMonitor {
     }
 
     fn memory(&self) -> usize {
-        self.elements.capacity() * (size_of::<(ValueId, Element)>() + 1)
+        self.places.memory()
+            + self.elements.capacity() * size_of::<Element>()
+            + self.notes.memory()
             + self.episodes.len() * 256
             + self.outbox.held.capacity() * 8
-            + self.recent.memory()
     }
 }
 
 /// The role of an operation for its value. A pending one takes the role in which it changes something, if it has one.
-#[inline]
-fn role(cx: &Context<'_>, op: &Operation) -> Result<Role, Stop> {
+fn role_of(cx: &Context<'_>, op: &Operation) -> Result<Role, Stop> {
     let yes = op.is_pending() || op.result == ValueId::TRUE;
     Ok(match (cx.spec.kind, op.op()) {
         (Kind::Set, set::ADD) if yes => Role::Add,

@@ -37,6 +37,8 @@ pub struct StackMonitor {
     /// Rows of the open window, which the timeline may release.
     kept: Vec<Operation>,
     kept_base: u32,
+    /// Is the end being settled, and not all of it yet?
+    more: bool,
 }
 
 impl StackMonitor {
@@ -137,7 +139,7 @@ impl StackMonitor {
             Rows { timeline, kept: &self.kept, kept_base: self.kept_base, shift: self.windows.shift() };
         let (mut without, mut order) = (self.windows.clone(), Witness::default());
         if without.advance(&self.pairs, rows, self.pairs.end(), &mut order).is_ok() {
-            without.finish(&mut order);
+            self.more = without.finish(&mut order);
             self.windows = without;
             out.extend(order);
             return Ok(());
@@ -226,7 +228,7 @@ impl StackMonitor {
         // Without all rows, only those whose mates are known tell the truth.
         let first = if base == shift { base } else { self.kept_base };
         for survivor in self.windows.survivors().iter().filter(|survivor| survivor.number < first) {
-            entries.push(entry(&survivor.row, survivor.earliest, survivor.number));
+            entries.push(entry(&survivor.row(), survivor.earliest, survivor.number));
         }
         for number in first..timeline.end() + shift {
             let earliest = if number >= base {
@@ -252,6 +254,7 @@ impl StackMonitor {
                 return Stop::Unsupported(format!("value {} is inserted twice", name(value)));
             }
             Odd::NullPushed => return Stop::Unsupported("null is pushed".into()),
+            Odd::PushAnswers => return Stop::Unsupported("a push answers something".into()),
             Odd::PoppedTwice(number) => (number, "was popped before, and pushed only once"),
             Odd::PoppedBeforePushed(number) => (number, "was pushed only later"),
             Odd::NeverPushed(number) => (number, "was never pushed"),
@@ -289,7 +292,7 @@ impl Engine for StackMonitor {
         if !self.started {
             self.start(cx)?;
         }
-        cx.budget.check(self.memory())?;
+        cx.budget.check_own(self.memory())?;
         self.note_pending(cx, timeline)?;
         self.pair(cx, timeline)?;
         let shift = self.windows.shift();
@@ -303,12 +306,21 @@ impl Engine for StackMonitor {
     }
 
     fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
+        if std::mem::take(&mut self.more) {
+            self.more = self.windows.finish(witness);
+            return Ok(());
+        }
         self.advance(cx, timeline, timeline.end(), witness)?;
         if self.first_pending_pop.is_some() && self.windows.done() < self.pairs.end() {
             return self.finish_pending(cx, timeline, witness);
         }
-        self.windows.finish(witness);
+        self.pairs.finish();
+        self.more = self.windows.finish(witness);
         Ok(())
+    }
+
+    fn has_more(&self) -> bool {
+        self.more
     }
 
     fn carries_below(&self) -> u32 {

@@ -10,13 +10,16 @@
 //!
 //! When a hole closes, its neighbours are joined, the smaller effect into the larger. Every two operations are compared by the
 //! join that brings them into one stretch, so at the end, with one stretch left, this was the same check as replaying the
-//! order from left to right. Memory: a stretch a hole, and a number an element inside.
+//! order from left to right.
+//!
+//! Memory: 40 bytes a hole, and a number an element inside. Between holes that are open for long a stretch usually has no effect at all, so effects
+//! are kept apart. The names of holes rise from left to right, so a hole is found without a table; nearly always it is one
+//! of the last.
 
 use std::collections::VecDeque;
 
 use linpoint_history::specs::codes::stack::PUSH;
 use linpoint_history::{Builtin, Operation, Symbols, Value, ValueId};
-use rustc_hash::FxHashMap;
 
 use super::{BadWitness, Seen};
 use crate::timeline::OpId;
@@ -24,35 +27,42 @@ use crate::timeline::OpId;
 /// The recheck of one order with holes.
 #[derive(Clone, Debug)]
 pub struct Segments {
-    segments: Vec<Segment>,
-    free: Vec<u32>,
-    last: u32,
-    /// The segment right behind each open hole.
-    behind: FxHashMap<u32, u32>,
+    /// From left to right; there is always one.
+    stretches: Vec<Stretch>,
+    effects: Effects,
     seen: Seen,
     pending_seen: Vec<bool>,
     operations: u64,
 }
 
 /// A stretch between two holes.
-#[derive(Clone, Debug)]
-struct Segment {
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
     latest_call: i64,
     earliest_return: i64,
-    /// Whose these are; if of several, one of them, and the others are in `effect`.
+    /// Whose these are; if of several, one of them, and the others are in the effect.
     latest: Whose,
     earliest: Whose,
-    /// The segments to the left and to the right.
-    left: u32,
-    right: u32,
-    effect: Option<Box<Effect>>,
+    /// The hole to the left of it; of the first stretch nothing.
+    hole: u32,
+    /// Where its effect is, or [`NONE`].
+    effect: u32,
 }
+
+const _: () = assert!(size_of::<Stretch>() == 40);
 
 /// A process and the number of its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Whose {
     process: u32,
     id: u32,
+}
+
+/// Effects of stretches that have one, with room to be used again.
+#[derive(Clone, Debug, Default)]
+struct Effects {
+    effects: Vec<Effect>,
+    free: Vec<u32>,
 }
 
 /// What a stretch does to a stack.
@@ -85,13 +95,10 @@ impl Segments {
             Value::List(items) => items.iter().map(name).collect(),
             _ => VecDeque::new(),
         };
-        let mut first = Segment::empty(NONE);
-        first.effect = Some(Box::new(Effect { bottom: true, pushes, ..Effect::default() }));
+        let first = Effect { bottom: true, pushes, ..Effect::default() };
         Segments {
-            segments: vec![first],
-            free: Vec::new(),
-            last: 0,
-            behind: FxHashMap::default(),
+            stretches: vec![Stretch { effect: 0, ..Stretch::empty(NONE) }],
+            effects: Effects { effects: vec![first], free: Vec::new() },
             seen: Seen::default(),
             pending_seen: Vec::new(),
             operations: 0,
@@ -102,72 +109,61 @@ impl Segments {
     #[inline]
     pub fn push(&mut self, id: OpId, op: &Operation) -> Result<(), BadWitness> {
         self.note(id)?;
-        let segment = &mut self.segments[self.last as usize];
-        let joined = segment.append(id, op);
+        let Some(last) = self.stretches.last_mut() else { return Err(self.bad(RESULT)) };
+        let joined = last.append(&mut self.effects, id, op);
         joined.map_err(|why| self.bad(why))
     }
 
     /// A hole at the end of the order.
+    #[inline]
     pub fn hole(&mut self, name: u32) -> Result<(), BadWitness> {
-        let before = self.last;
-        let segment = Segment::empty(before);
-        self.last = match self.free.pop() {
-            Some(index) => {
-                self.segments[index as usize] = segment;
-                index
-            }
-            None => {
-                self.segments.push(segment);
-                self.segments.len() as u32 - 1
-            }
-        };
-        self.segments[before as usize].right = self.last;
-        self.segments[before as usize].trim();
-        match self.behind.insert(name, self.last) {
-            None => Ok(()),
-            Some(_) => Err(self.bad("two holes have one name")),
+        if let [.., last] = self.stretches.as_mut_slice() {
+            last.trim(&mut self.effects);
         }
+        if let [_, .., last] = self.stretches.as_slice()
+            && last.hole >= name
+        {
+            return Err(self.bad("the names of holes do not rise"));
+        }
+        self.stretches.push(Stretch::empty(name));
+        Ok(())
     }
 
     /// Puts an operation right behind a hole.
+    #[inline]
     pub fn fill(&mut self, name: u32, id: OpId, op: &Operation) -> Result<(), BadWitness> {
         self.note(id)?;
-        let Some(&at) = self.behind.get(&name) else {
-            return Err(self.bad("a hole is filled that is not open"));
-        };
-        let old = &mut self.segments[at as usize];
-        let mut segment = Segment::empty(old.left);
-        segment.right = old.right;
-        let joined = segment.append(id, op).and_then(|()| {
-            std::mem::swap(&mut segment, old);
-            old.join(segment)
-        });
+        let Some(at) = self.behind(name) else { return Err(self.bad("a hole is filled that is not open")) };
+        let mut one = Stretch::empty(name);
+        let old = self.stretches[at];
+        let joined = one.append(&mut self.effects, id, op).and_then(|()| one.join(&mut self.effects, old));
+        if at + 1 < self.stretches.len() {
+            one.trim(&mut self.effects);
+        }
+        self.stretches[at] = one;
         joined.map_err(|why| self.bad(why))
     }
 
     /// Nothing more comes into a hole: its neighbours become one.
+    #[inline]
     pub fn close(&mut self, name: u32) -> Result<(), BadWitness> {
-        let Some(at) = self.behind.remove(&name) else {
-            return Err(self.bad("a hole is closed that is not open"));
+        let Some(at) = self.behind(name) else { return Err(self.bad("a hole is closed that is not open")) };
+        let is_last = at + 1 == self.stretches.len();
+        // Nearly always the last.
+        let right = if is_last { self.stretches.pop() } else { Some(self.stretches.remove(at)) };
+        let (Some(right), Some(left)) = (right, self.stretches.get_mut(at - 1)) else {
+            return Err(self.bad(RESULT));
         };
-        let right = std::mem::replace(&mut self.segments[at as usize], Segment::empty(NONE));
-        let (before, after) = (right.left, right.right);
-        let joined = self.segments[before as usize].join(right);
-        self.free.push(at);
-        self.segments[before as usize].right = after;
-        if after != NONE {
-            self.segments[before as usize].trim();
-        }
-        match self.segments.get_mut(after as usize) {
-            Some(after) => after.left = before,
-            None => self.last = before,
+        let joined = left.join(&mut self.effects, right);
+        if !is_last {
+            left.trim(&mut self.effects);
         }
         joined.map_err(|why| self.bad(why))
     }
 
     /// The order is complete: is it one stretch, with all `completed` operations in it? How many operations it has.
     pub fn finish(&self, completed: u32) -> Result<u64, BadWitness> {
-        if !self.behind.is_empty() {
+        if self.stretches.len() != 1 {
             return Err(self.bad("a hole is still open"));
         }
         if self.seen.first_missing() != completed || self.seen.count != u64::from(completed) {
@@ -191,6 +187,19 @@ impl Segments {
         self.seen.contains(id)
     }
 
+    /// The stretch right behind an open hole.
+    #[inline]
+    fn behind(&self, name: u32) -> Option<usize> {
+        const NEAR: usize = 8;
+        let holes = &self.stretches[1..];
+        let near = holes.len().saturating_sub(NEAR);
+        if let Some(at) = holes[near..].iter().rposition(|stretch| stretch.hole == name) {
+            return Some(near + at + 1);
+        }
+        holes[..near].binary_search_by_key(&name, |stretch| stretch.hole).ok().map(|at| at + 1)
+    }
+
+    #[inline]
     fn note(&mut self, id: OpId) -> Result<(), BadWitness> {
         let new = match id.as_pending() {
             Some(index) => {
@@ -211,37 +220,80 @@ impl Segments {
     }
 }
 
-impl Segment {
-    /// Nothing, to the right of `left`.
-    fn empty(left: u32) -> Segment {
-        Segment {
+impl Effects {
+    /// The effect at `place`, made if there is none.
+    #[inline]
+    fn of(&mut self, place: &mut u32) -> &mut Effect {
+        if *place == NONE {
+            *place = self.free.pop().unwrap_or_else(|| {
+                self.effects.push(Effect::default());
+                self.effects.len() as u32 - 1
+            });
+        }
+        &mut self.effects[*place as usize]
+    }
+
+    /// The effect at `place`, if there is one.
+    #[inline]
+    fn get(&self, place: u32) -> Option<&Effect> {
+        self.effects.get(place as usize)
+    }
+
+    /// An effect that is not needed any more; there is nothing left in it.
+    #[inline]
+    fn put_back(&mut self, place: u32) {
+        self.free.push(place);
+    }
+
+    /// The effect at `left` and then the one at `right`, which is given back. `None` where they do not fit.
+    fn multiply(&mut self, left: &mut u32, right: u32) -> Option<()> {
+        if right == NONE {
+            return Some(());
+        }
+        if *left == NONE {
+            *left = right;
+            return Some(());
+        }
+        let mut theirs = std::mem::take(&mut self.effects[right as usize]);
+        let joined = self.effects[*left as usize].times(&mut theirs);
+        theirs.clear();
+        self.effects[right as usize] = theirs;
+        self.put_back(right);
+        joined
+    }
+}
+
+impl Stretch {
+    /// Nothing, behind the hole `hole`.
+    #[inline]
+    fn empty(hole: u32) -> Stretch {
+        Stretch {
             latest_call: i64::MIN,
             earliest_return: i64::MAX,
             latest: NOBODY,
             earliest: NOBODY,
-            left,
-            right: NONE,
-            effect: None,
+            hole,
+            effect: NONE,
         }
     }
 
     /// One more operation at the right end.
     #[inline]
-    fn append(&mut self, id: OpId, op: &Operation) -> Result<(), &'static str> {
+    fn append(&mut self, effects: &mut Effects, id: OpId, op: &Operation) -> Result<(), &'static str> {
         let whose = Whose { process: op.process().0, id: id.0 };
         if op.ret <= self.latest_call {
             if op.ret < self.latest_call {
                 return Err(STAMPS);
             }
-            self.check_processes(std::iter::once(whose))?;
+            self.check_processes(effects, &[whose])?;
         }
         if op.call >= self.latest_call {
-            self.note_call(op.call, whose);
+            self.note_call(effects, op.call, whose);
         }
         if op.ret <= self.earliest_return {
-            self.note_return(op.ret, whose);
+            self.note_return(effects, op.ret, whose);
         }
-        let effect = self.effect.get_or_insert_default();
+        let effect = effects.of(&mut self.effect);
         let done = match (op.op(), op.result) {
             (PUSH, _) => {
                 effect.pushes.push_back(op.arg);
@@ -254,72 +306,101 @@ impl Segment {
     }
 
     /// Puts another stretch at the right end.
-    fn join(&mut self, right: Segment) -> Result<(), &'static str> {
+    #[inline]
+    fn join(&mut self, effects: &mut Effects, right: Stretch) -> Result<(), &'static str> {
         if right.earliest_return <= self.latest_call {
             if right.earliest_return < self.latest_call {
                 return Err(STAMPS);
             }
-            self.check_processes(right.earliests())?;
+            self.check_processes(effects, &right.earliests(effects))?;
         }
         // The call of an operation that returned later is noted even where the stamps are equal.
-        if right.latest_call >= self.latest_call {
-            right.latests().for_each(|whose| self.note_call(right.latest_call, whose));
+        if right.latest_call > self.latest_call && right.is_plain(effects) && self.is_plain(effects) {
+            (self.latest_call, self.latest) = (right.latest_call, right.latest);
+        } else if right.latest_call >= self.latest_call {
+            for whose in right.latests(effects) {
+                self.note_call(effects, right.latest_call, whose);
+            }
         }
-        if right.earliest_return <= self.earliest_return {
-            right.earliests().for_each(|whose| self.note_return(right.earliest_return, whose));
+        if right.earliest_return < self.earliest_return && right.is_plain(effects) && self.is_plain(effects) {
+            (self.earliest_return, self.earliest) = (right.earliest_return, right.earliest);
+        } else if right.earliest_return <= self.earliest_return {
+            for whose in right.earliests(effects) {
+                self.note_return(effects, right.earliest_return, whose);
+            }
         }
-        let Some(theirs) = right.effect else { return Ok(()) };
-        let ours = self.effect.take().unwrap_or_default();
-        self.effect = ours.times(*theirs);
-        if self.effect.is_some() { Ok(()) } else { Err(RESULT) }
+        // They were noted here.
+        if !right.is_plain(effects) {
+            let theirs = &mut effects.effects[right.effect as usize];
+            theirs.also_latest.clear();
+            theirs.also_earliest.clear();
+        }
+        effects.multiply(&mut self.effect, right.effect).ok_or(RESULT)
+    }
+
+    /// Are the latest call and the earliest return of one operation each?
+    #[inline]
+    fn is_plain(&self, effects: &Effects) -> bool {
+        effects
+            .get(self.effect)
+            .is_none_or(|effect| effect.also_latest.is_empty() && effect.also_earliest.is_empty())
     }
 
     /// Drops an effect that is none.
-    fn trim(&mut self) {
-        self.effect.take_if(|effect| effect.is_nothing());
+    #[inline]
+    fn trim(&mut self, effects: &mut Effects) {
+        if effects.get(self.effect).is_some_and(Effect::is_nothing) {
+            effects.put_back(self.effect);
+            self.effect = NONE;
+        }
     }
 
     /// Operations to come, all of which return at the very stamp of the latest call here, must not be earlier ones of the
     /// process that called then.
-    fn check_processes(&self, mut coming: impl Iterator<Item = Whose>) -> Result<(), &'static str> {
-        let follows = |whose: Whose| {
-            self.latests().all(|latest| latest.process != whose.process || latest.id < whose.id)
+    #[cold]
+    fn check_processes(&self, effects: &Effects, coming: &[Whose]) -> Result<(), &'static str> {
+        let latests = self.latests(effects);
+        let follows = |whose: &Whose| {
+            latests.iter().all(|latest| latest.process != whose.process || latest.id < whose.id)
         };
-        if coming.all(follows) { Ok(()) } else { Err(PROCESS) }
+        if coming.iter().all(follows) { Ok(()) } else { Err(PROCESS) }
     }
 
     #[inline]
-    fn note_call(&mut self, stamp: i64, whose: Whose) {
+    fn note_call(&mut self, effects: &mut Effects, stamp: i64, whose: Whose) {
         if stamp > self.latest_call || self.latest == NOBODY {
             (self.latest_call, self.latest) = (stamp, whose);
-            if let Some(effect) = &mut self.effect {
+            if let Some(effect) = effects.effects.get_mut(self.effect as usize) {
                 effect.also_latest.clear();
             }
         } else {
-            self.effect.get_or_insert_default().also_latest.push(whose);
+            effects.of(&mut self.effect).also_latest.push(whose);
         }
     }
 
     #[inline]
-    fn note_return(&mut self, stamp: i64, whose: Whose) {
+    fn note_return(&mut self, effects: &mut Effects, stamp: i64, whose: Whose) {
         if stamp < self.earliest_return || self.earliest == NOBODY {
             (self.earliest_return, self.earliest) = (stamp, whose);
-            if let Some(effect) = &mut self.effect {
+            if let Some(effect) = effects.effects.get_mut(self.effect as usize) {
                 effect.also_earliest.clear();
             }
         } else if stamp != Operation::NEVER {
-            self.effect.get_or_insert_default().also_earliest.push(whose);
+            effects.of(&mut self.effect).also_earliest.push(whose);
         }
     }
 
-    fn latests(&self) -> impl Iterator<Item = Whose> {
-        let also = self.effect.iter().flat_map(|effect| effect.also_latest.iter().copied());
-        std::iter::once(self.latest).filter(|whose| *whose != NOBODY).chain(also)
+    #[cold]
+    fn latests(&self, effects: &Effects) -> Vec<Whose> {
+        let also = effects.get(self.effect).into_iter().flat_map(|effect| effect.also_latest.iter().copied());
+        std::iter::once(self.latest).filter(|whose| *whose != NOBODY).chain(also).collect()
     }
 
-    fn earliests(&self) -> impl Iterator<Item = Whose> {
-        let also = self.effect.iter().flat_map(|effect| effect.also_earliest.iter().copied());
-        std::iter::once(self.earliest).filter(|whose| *whose != NOBODY).chain(also)
+    #[cold]
+    fn earliests(&self, effects: &Effects) -> Vec<Whose> {
+        let also =
+            effects.get(self.effect).into_iter().flat_map(|effect| effect.also_earliest.iter().copied());
+        std::iter::once(self.earliest).filter(|whose| *whose != NOBODY).chain(also).collect()
     }
 }
 
@@ -327,6 +408,14 @@ impl Effect {
     fn is_nothing(&self) -> bool {
         let stack = self.pops.is_empty() && self.pushes.is_empty() && !self.bottom;
         stack && self.also_latest.is_empty() && self.also_earliest.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.pops.clear();
+        self.pushes.clear();
+        self.bottom = false;
+        self.also_latest.clear();
+        self.also_earliest.clear();
     }
 
     /// Takes a value, or any; `false` where that cannot be.
@@ -349,8 +438,8 @@ impl Effect {
         self.pushes.is_empty()
     }
 
-    /// This effect and then `right`: the smaller is worked into the larger. `None` where they do not fit.
-    fn times(mut self: Box<Effect>, mut right: Effect) -> Option<Box<Effect>> {
+    /// This effect and then `right`, which is left as a ruin: the smaller is worked into the larger. `None` where they do not fit.
+    fn times(&mut self, right: &mut Effect) -> Option<()> {
         while let (Some(top), Some(want)) = (self.pushes.back(), right.pops.front()) {
             if want.is_some_and(|want| want != *top) {
                 return None;
@@ -365,22 +454,21 @@ impl Effect {
         if self.bottom {
             right.pops.clear();
         }
-        let bottom = self.bottom || right.bottom;
-        self.pops = join(std::mem::take(&mut self.pops), std::mem::take(&mut right.pops));
-        self.pushes = join(std::mem::take(&mut self.pushes), std::mem::take(&mut right.pushes));
-        self.bottom = bottom;
-        Some(self)
+        self.bottom |= right.bottom;
+        join(&mut self.pops, &mut right.pops);
+        join(&mut self.pushes, &mut right.pushes);
+        Some(())
     }
 }
 
 /// `left` and then `right`, moving the shorter.
-fn join<T>(mut left: VecDeque<T>, mut right: VecDeque<T>) -> VecDeque<T> {
-    if left.len() >= right.len() {
-        left.append(&mut right);
-        return left;
+fn join<T>(left: &mut VecDeque<T>, right: &mut VecDeque<T>) {
+    if left.len() < right.len() {
+        std::mem::swap(left, right);
+        while let Some(item) = right.pop_back() {
+            left.push_front(item);
+        }
+    } else {
+        left.append(right);
     }
-    while let Some(item) = left.pop_back() {
-        right.push_front(item);
-    }
-    right
 }

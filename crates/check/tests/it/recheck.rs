@@ -4,7 +4,9 @@ use linpoint_check::recheck::Recheck;
 use linpoint_check::replay::Replay;
 use linpoint_check::timeline::OpId;
 use linpoint_history::rng::Rng;
-use linpoint_history::{Builtin, Call, Kind, Spec, notation, specs};
+use linpoint_history::{
+    Builtin, Call, Kind, OpCode, Operation, ProcessId, Spec, Symbols, ValueId, notation, specs,
+};
 
 use crate::small::{self, Taste};
 
@@ -71,6 +73,66 @@ fn the_fast_replay_is_the_specification() {
                     Some(next) => state = next,
                     None => break,
                 }
+            }
+        }
+    }
+}
+
+/// Integers small and large, on both sides of every bound at which a fast form changes, against plain collections.
+#[test]
+fn the_fast_replay_knows_large_integers() {
+    let mut rng = Rng::new(8);
+    let edges = [0, 3, 63, 64, 4_095, 4_096, 1 << 18, (1 << 24) + 5, (1 << 26) - 1, 1 << 26, 1 << 27];
+    let beyond = [i64::from(ValueId::INLINE) - 1, i64::from(ValueId::INLINE), -5, i64::MAX];
+    for (round, kind) in (0..300)
+        .flat_map(|round| [Kind::PriorityQueue, Kind::PriorityQueueMax, Kind::Set].map(|kind| (round, kind)))
+    {
+        let (spec, mut symbols) = (Builtin::new(kind), Symbols::new());
+        let mut replay = Replay::new(&spec, &symbols);
+        let mut inside: Vec<i64> = Vec::new();
+        for step in 0..120 {
+            let known = if round % 3 == 0 { &edges[..9] } else { &edges[..] };
+            let value = match rng.chance(0.05) && round % 3 == 2 && step > 40 {
+                true => *rng.pick(&beyond),
+                false => *rng.pick(known) + i64::from(rng.chance(0.1)),
+            };
+            let id = symbols.intern_int(value);
+            let code = rng.below(if kind == Kind::Set { 3 } else { 2 }) as u8;
+            let mut op = Operation::new(ProcessId(0), OpCode(code));
+            if kind == Kind::Set {
+                let at = inside.iter().position(|&other| other == value);
+                let answer = match code {
+                    0 => at.is_none(),
+                    _ => at.is_some(),
+                };
+                match (code, at) {
+                    (0, None) => inside.push(value),
+                    (1, Some(at)) => drop(inside.swap_remove(at)),
+                    _ => {}
+                }
+                (op.arg, op.result) = (id, ValueId::from_bool(answer));
+            } else if code == 0 {
+                inside.push(value);
+                op.arg = id;
+            } else {
+                inside.sort_unstable();
+                if kind == Kind::PriorityQueue {
+                    inside.reverse();
+                }
+                op.result = inside.pop().map_or(ValueId::NULL, |first| symbols.intern_int(first));
+            }
+            let wrong = rng.chance(0.005) && !(kind != Kind::Set && code == 0);
+            if wrong {
+                op.result = match op.result {
+                    ValueId::TRUE => ValueId::FALSE,
+                    ValueId::FALSE => ValueId::TRUE,
+                    ValueId::NULL => ValueId(1),
+                    _ => ValueId::NULL,
+                };
+            }
+            assert_eq!(replay.step(&spec, &symbols, &op), !wrong, "{} {op:?} {inside:?}", kind.name());
+            if wrong {
+                break;
             }
         }
     }

@@ -50,8 +50,8 @@ impl Sweep {
 
     /// The covers that begin by now, of values that leave before the one that waits.
     fn covers(&self, cx: &Context<'_>, timeline: &Timeline, waiting: Option<&Waiting>) -> Vec<Cover> {
-        let order = self.inside.order;
-        let live = self.inside.iter().map(|(_, place)| place);
+        let order = self.order;
+        let live = self.inside.places(&self.values);
         let open = self.waiting.iter().filter(|other| other.start <= self.gap).map(|other| other.place);
         let known = live.chain(open).map(|place| cover_of(timeline, self.elements.get(place)));
         let matters = |cover: &Cover| {
@@ -98,7 +98,7 @@ pub(super) fn refute_with_pending(
         Failure::NotEmpty => None,
         _ => return sweep.refute(cx, timeline, failure),
     };
-    let order = sweep.inside.order;
+    let order = sweep.order;
     let stop = sweep.refute(cx, timeline, failure);
     let Stop::Violated(mut violation) = stop else { return stop };
     let removals = pending_removals(timeline);

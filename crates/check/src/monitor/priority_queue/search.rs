@@ -89,7 +89,7 @@ impl<'a> Search<'a> {
             }
             Err(failed) => failed,
         };
-        let order = sweep.inside.order;
+        let order = sweep.order;
         let leaves_before = |value: ValueId| match &failure {
             Failure::Covered(waiting) => order.before(self.cx.symbols, value, waiting.value),
             Failure::NotEmpty => true,

@@ -4,15 +4,15 @@
 //! least value that is surely inside is looked up, and everything that may take effect before it does; then one
 //! operation returns.
 
-use std::collections::VecDeque;
-
 use linpoint_history::specs::codes::priority_queue::{INSERT, REMOVE};
 use linpoint_history::{Kind, Operation, ProcessId, ValueId};
 use rustc_hash::FxHashMap;
 
-use super::heap::{Heap, Order};
+use super::heap::Order;
+use super::inside::Inside;
 use crate::engine::{Context, Stop, Witness};
 use crate::monitor::cover::{Cover, PastCovers};
+use crate::monitor::notes::Notes;
 use crate::monitor::slab::Slab;
 use crate::monitor::values::{Seen, ValueTable};
 use crate::monitor::{initial_contents, inserted_twice};
@@ -26,16 +26,20 @@ pub(super) type Given = FxHashMap<ValueId, (u32, u32)>;
 pub(super) struct Sweep {
     started: bool,
     pub given: Given,
-    values: ValueTable,
+    pub values: ValueTable,
     pub elements: Slab<Element>,
-    /// Values that are surely inside; some that are no more.
-    pub inside: Heap,
-    /// Removals that have not taken effect, the value that leaves first in front.
+    /// Which end leaves first.
+    pub order: Order,
+    /// Values that are surely inside.
+    pub inside: Inside,
+    /// Removals that have not taken effect, the value that leaves first at the end.
     pub waiting: Vec<Waiting>,
     /// Answers "empty" that have not taken effect.
     empties: Vec<u32>,
-    /// For insertions from the gap on that did not take effect, where their value is.
-    places: VecDeque<u32>,
+    /// For operations that have not returned and did not take effect: where the value of an insertion is, and something for a removal.
+    notes: Notes,
+    /// Did two removals of one value wait?
+    repeated: bool,
     pub gap: u32,
     pub past: PastCovers,
     pending_read: usize,
@@ -98,7 +102,9 @@ impl From<Stop> for Failure {
     }
 }
 
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = crate::monitor::notes::NONE;
+/// The note for a removal.
+const REMOVAL: u32 = 0;
 /// The place of a removal whose value another removed.
 const REPEATED: u32 = u32::MAX - 1;
 
@@ -122,7 +128,7 @@ impl Sweep {
         for gap in self.gap..upto.min(timeline.end()) {
             self.gap = gap;
             if gap.is_multiple_of(4096) {
-                cx.budget.check(self.memory())?;
+                cx.budget.check_own(self.memory())?;
             }
             for id in timeline.called_in(gap) {
                 self.called(cx, timeline, id)?;
@@ -130,9 +136,11 @@ impl Sweep {
             if !self.waiting.is_empty() || !self.empties.is_empty() {
                 self.settle(cx, timeline, witness);
             }
-            let place = self.places.pop_front().unwrap_or(NONE);
-            let row = &timeline.rows()[(gap - base) as usize];
-            self.returns(cx, timeline, row, place, witness)?;
+            let note = self.notes.take(gap);
+            if note != NONE || self.repeated {
+                let row = &timeline.rows()[(gap - base) as usize];
+                self.returns(cx, timeline, row, note, witness)?;
+            }
         }
         self.gap = self.gap.max(upto.min(timeline.end()));
         Ok(())
@@ -143,7 +151,7 @@ impl Sweep {
         self.values.memory()
             + self.elements.memory()
             + self.inside.memory()
-            + self.places.capacity() * 4
+            + self.notes.memory()
             + self.past.memory()
     }
 
@@ -154,7 +162,11 @@ impl Sweep {
         self.started = true;
         self.gap = timeline.base();
         if cx.spec.kind == Kind::PriorityQueueMax {
-            self.inside.order = Order::GreatestFirst;
+            self.order = Order::GreatestFirst;
+        }
+        if !self.given.is_empty() {
+            // What is given to a removal leaves when that is called, which nobody says then.
+            self.inside.use_heap(cx.symbols, self.order, &self.values);
         }
         for (index, value) in initial_contents(cx.spec, cx.symbols)?.into_iter().enumerate() {
             // A value without a number occurs in no row and cannot be compared.
@@ -165,7 +177,7 @@ impl Sweep {
             row.arg = value;
             let place = self.insert(cx, row, NONE, 0);
             self.values.put(value.0, place);
-            self.inside.push(cx.symbols, value, place);
+            self.inside.push(cx.symbols, self.order, (value, place), &self.values);
         }
         Ok(())
     }
@@ -213,6 +225,7 @@ impl Sweep {
             INSERT => self.inserted(cx, row, id, self.gap),
             REMOVE if row.result == ValueId::NULL => {
                 self.empties.push(id.0);
+                self.notes.put(self.gap, id.0, REMOVAL);
                 Ok(())
             }
             REMOVE => {
@@ -236,22 +249,15 @@ impl Sweep {
             Seen::At(place) if self.elements.get(place).earliest == u32::MAX => {
                 let element = self.elements.get_mut(place);
                 (element.row, element.insertion, element.earliest) = (*row, id.0, earliest);
-                let until = element.until;
-                let waiting = self.waiting.iter_mut().find(|waiting| waiting.place == place);
-                if let Some(waiting) = waiting {
-                    waiting.start = until.max(earliest);
-                }
+                let (removal, start) = (element.removal, element.until.max(earliest));
+                self.wait(cx, Waiting { value: row.arg, place, removal, start });
                 self.values.retire(row.arg.0);
                 place
             }
             _ => return Err(inserted_twice(cx.symbols, row.arg)),
         };
         if id.as_pending().is_none() {
-            let at = (id.0 - self.gap) as usize;
-            if at >= self.places.len() {
-                self.places.resize(at + 1, NONE);
-            }
-            self.places[at] = place;
+            self.notes.put(self.gap, id.0, place);
         }
         Ok(())
     }
@@ -268,57 +274,64 @@ impl Sweep {
                     (element.removal, element.until) = (id.0, gap);
                     waiting.start = gap.max(element.earliest);
                     waiting.place = place;
+                    self.inside.leave(value);
                 }
             }
             Seen::New => {
                 let row = Operation::new(ProcessId(0), INSERT);
                 let element = Element { row, insertion: NONE, earliest: u32::MAX, removal: id.0, until: gap };
-                waiting.place = self.elements.add(element);
-                self.values.put(value.0, waiting.place);
+                let place = self.elements.add(element);
+                self.values.put(value.0, place);
+                // It waits from the call of its insertion on.
+                self.notes.put(gap, id.0, REMOVAL);
+                return;
             }
             Seen::Gone => {}
         }
+        self.repeated |= waiting.place == REPEATED;
         self.wait(cx, waiting);
     }
 
     #[inline]
     fn wait(&mut self, cx: &Context<'_>, waiting: Waiting) {
-        let order = self.inside.order;
-        let at = self.waiting.iter().position(|other| order.before(cx.symbols, waiting.value, other.value));
-        self.waiting.insert(at.unwrap_or(self.waiting.len()), waiting);
+        if OpId(waiting.removal).as_pending().is_none() {
+            self.notes.put(self.gap, waiting.removal, REMOVAL);
+        }
+        let mut at = self.waiting.len();
+        while at > 0 && !self.order.before(cx.symbols, waiting.value, self.waiting[at - 1].value) {
+            at -= 1;
+        }
+        self.waiting.insert(at, waiting);
     }
 
     /// What may take effect in this gap does.
     #[inline]
     fn settle(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) {
         let gap = self.gap;
-        let mut least = self.inside.top();
-        while let Some((_, place)) = least
-            && self.elements.get(place).until <= gap
-        {
-            self.inside.pop(cx.symbols);
-            least = self.inside.top();
-        }
-        let mut kept = 0;
-        let mut next = 0;
-        while next < self.waiting.len() {
-            let waiting = self.waiting[next];
-            if least.is_some_and(|(least, _)| !self.inside.order.before(cx.symbols, waiting.value, least)) {
+        let first = self.inside.first(cx.symbols, self.order, &self.elements, gap);
+        let mut at = self.waiting.len();
+        while at > 0 {
+            at -= 1;
+            let waiting = self.waiting[at];
+            if first.is_some_and(|first| !self.order.before(cx.symbols, waiting.value, first)) {
                 break;
             }
             if waiting.start <= gap {
                 self.take(timeline, waiting, witness);
-            } else {
-                self.waiting[kept] = waiting;
-                kept += 1;
+                // Nearly always the last.
+                if at + 1 == self.waiting.len() {
+                    self.waiting.pop();
+                } else {
+                    self.waiting.remove(at);
+                }
             }
-            next += 1;
         }
-        if kept < next {
-            self.waiting.drain(kept..next);
-        }
-        if least.is_none() && !self.empties.is_empty() {
-            witness.order.extend(self.empties.drain(..).map(OpId));
+        if first.is_none() && !self.empties.is_empty() {
+            for &id in &self.empties {
+                self.notes.take(id);
+                witness.order.push(OpId(id));
+            }
+            self.empties.clear();
         }
         if self.waiting.is_empty() && self.empties.is_empty() {
             self.past.clear();
@@ -335,7 +348,7 @@ impl Sweep {
                 witness.order.push(insertion);
             } else if insertion.0 >= self.gap {
                 witness.order.push(insertion);
-                self.places[(insertion.0 - self.gap) as usize] = NONE;
+                self.notes.take(insertion.0);
             }
         }
         witness.order.push(OpId(waiting.removal));
@@ -344,6 +357,8 @@ impl Sweep {
         }
         if OpId(waiting.removal).as_pending().is_some() {
             self.values.retire(waiting.value.0);
+        } else {
+            self.notes.take(waiting.removal);
         }
         self.elements.remove(waiting.place);
     }
@@ -362,25 +377,33 @@ impl Sweep {
         }
     }
 
+    /// An operation returns that perhaps did not take effect before.
     #[inline]
     fn returns(
         &mut self,
         cx: &Context<'_>,
         timeline: &Timeline,
         row: &Operation,
-        place: u32,
+        note: u32,
         witness: &mut Witness,
     ) -> Result<(), Failure> {
         let gap = self.gap;
         if row.op() == INSERT {
-            if place != NONE {
+            if note != NONE {
                 witness.order.push(OpId(gap));
-                if self.elements.get(place).until > gap + 1 {
-                    self.inside.push(cx.symbols, row.arg, place);
+                if self.elements.get(note).until > gap + 1 {
+                    self.inside.push(cx.symbols, self.order, (row.arg, note), &self.values);
                 }
             }
             return Ok(());
         }
+        self.removal_returns(timeline, row, note)
+    }
+
+    /// A removal returns. If it did not take effect that is an error, unless its value may yet be inserted again.
+    #[cold]
+    fn removal_returns(&mut self, timeline: &Timeline, row: &Operation, note: u32) -> Result<(), Failure> {
+        let gap = self.gap;
         if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.removal == gap) {
             if waiting.place != REPEATED {
                 let inserted = waiting.start <= gap;
@@ -393,6 +416,8 @@ impl Sweep {
             });
             let Some(other) = ahead else { return Err(Failure::RemovedTwice) };
             waiting.removal = other.0;
+        } else if note != NONE && row.result != ValueId::NULL {
+            return Err(Failure::NotInserted);
         }
         if row.result == ValueId::NULL && self.empties.contains(&gap) {
             return Err(Failure::NotEmpty);

@@ -14,10 +14,7 @@ impl QueueMonitor {
     pub(super) fn wrong_order(&self, cx: &Context<'_>, timeline: &Timeline, slot: u32) -> Stop {
         let row = timeline.op(OpId(self.gap));
         let older = self.ring.get(slot);
-        let mut core = Vec::new();
-        if older.inside > 0 {
-            core.push(older.row);
-        }
+        let mut core = Vec::from_iter(older.row(timeline));
         core.extend(insertion_of(timeline, row.result, self));
         core.push(*row);
         if older.removal == NONE || OpId(older.removal).as_pending().is_some() {
@@ -25,7 +22,7 @@ impl QueueMonitor {
         } else if !self.removals.is_empty() {
             core.push(*timeline.op(OpId(older.removal)));
         }
-        let (first, second) = (cx.symbols.value(older.row.arg), cx.symbols.value(row.result));
+        let (first, second) = (cx.symbols.value(older.value), cx.symbols.value(row.result));
         let reason = format!(
             "dequeue -> {second} is impossible: {first} was enqueued before {second} and had not left"
         );
@@ -48,7 +45,7 @@ impl QueueMonitor {
     #[cold]
     pub(super) fn dequeued_twice(&self, cx: &Context<'_>, timeline: &Timeline) -> Stop {
         let row = timeline.op(OpId(self.gap));
-        if let Some(lost) = self.lost.iter().find(|lost| lost.element.row.arg == row.result) {
+        if let Some(lost) = self.lost.iter().find(|lost| lost.value == row.result) {
             return self.lost_and_found(cx, row, lost);
         }
         // The first two may have been released; then the value is all that is known.
@@ -72,10 +69,7 @@ impl QueueMonitor {
 
     /// The dequeue `row` returns a value that had to be taken by one that never returned.
     fn lost_and_found(&self, cx: &Context<'_>, row: &Operation, lost: &Lost) -> Stop {
-        let mut core = Vec::new();
-        if lost.element.inside > 0 {
-            core.push(lost.element.row);
-        }
+        let mut core = Vec::from_iter(lost.row);
         core.extend(lost.insertion);
         core.extend(lost.younger);
         core.push(*row);
@@ -151,9 +145,9 @@ impl QueueMonitor {
                 core.push(*timeline.op(id));
             }
         }
-        for element in self.lost.iter().map(|lost| &lost.element).filter(|e| e.inside > 0) {
-            if !core.contains(&element.row) {
-                core.push(element.row);
+        for row in self.lost.iter().filter_map(|lost| lost.row) {
+            if !core.contains(&row) {
+                core.push(row);
             }
         }
     }
@@ -167,8 +161,8 @@ impl QueueMonitor {
 pub(super) fn insertion_of(timeline: &Timeline, value: ValueId, monitor: &QueueMonitor) -> Option<Operation> {
     let in_ring = (monitor.ring.front()..monitor.ring.end())
         .map(|slot| monitor.ring.get(slot))
-        .find(|element| element.row.arg == value && element.inside > 0)
-        .map(|element| element.row);
+        .find(|element| element.value == value && element.inside > 0)
+        .and_then(|element| element.row(timeline));
     let enqueues = |op: &&Operation| op.op() == ENQUEUE && op.arg == value;
     in_ring
         .or_else(|| timeline.rows().iter().find(enqueues).copied())

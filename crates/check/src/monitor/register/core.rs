@@ -5,10 +5,9 @@
 use linpoint_history::{Operation, ValueId};
 use rustc_hash::FxHashMap;
 
-use super::super::recent::{Recent, Row};
 use super::{Access, access};
 use crate::engine::{Context, Stop, Violation};
-use crate::timeline::{OpId, Timeline};
+use crate::timeline::{OpId, Row, Timeline};
 
 /// A read returned before its value was written.
 pub(super) fn unwritten(cx: &Context<'_>, timeline: &Timeline, at: OpId) -> Stop {
@@ -70,7 +69,6 @@ impl Known {
 /// A read of a value that the register cannot hold any more. If its rows were released long ago, no core is given.
 pub(super) fn stale_read(
     cx: &Context<'_>,
-    recent: &Recent,
     timeline: &Timeline,
     at: OpId,
     initial: Option<ValueId>,
@@ -81,7 +79,7 @@ pub(super) fn stale_read(
     if let Some(initial) = initial {
         clusters.entry(initial).or_default().initial = true;
     }
-    for row in recent.all(timeline).filter(|row| row.earliest <= earliest && row.id != at) {
+    for row in timeline.known().filter(|row| row.earliest <= earliest && row.id != at) {
         let Ok(access) = access(cx, row.op.op()) else { continue };
         let value = match access {
             Access::Write => row.op.arg,

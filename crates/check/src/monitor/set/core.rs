@@ -8,11 +8,10 @@
 use linpoint_history::specs::codes::set;
 use linpoint_history::{Kind, OpCode, Operation, ProcessId, ValueId};
 
-use super::super::recent::Row;
-use super::{Role, SetMonitor, role};
+use super::{Element, NONE, Open, Role, SetMonitor, role_of};
 use crate::counterexample::sentence;
 use crate::engine::{Context, Stop, Violation, run};
-use crate::timeline::{OpId, Ties, Timeline};
+use crate::timeline::{OpId, Row, Ties, Timeline};
 
 /// Cores larger than this are not made smaller.
 const SMALL: usize = 64;
@@ -21,7 +20,7 @@ impl SetMonitor {
     /// The violation at a return that cannot be explained.
     pub(super) fn explain(&self, cx: &Context<'_>, timeline: &Timeline, at: OpId) -> Violation {
         let op = timeline.op(at);
-        let needed = match role(cx, op) {
+        let needed = match role_of(cx, op) {
             Ok(Role::Add | Role::Absent) => "absent",
             _ => "present",
         };
@@ -36,7 +35,7 @@ impl SetMonitor {
         }
         let value = timeline.op(at).arg;
         let called = |row: &Row| row.op.arg == value && row.earliest <= at.0;
-        let rows: Vec<Row> = self.recent.all(timeline).filter(called).collect();
+        let rows: Vec<Row> = timeline.known().filter(called).collect();
         let changes: Vec<(Row, i64)> =
             rows.iter().filter_map(|row| Some((*row, change(cx, &row.op)?))).collect();
         let mut cuts: Vec<u32> = changes.iter().map(|(row, _)| row.earliest).collect();
@@ -44,7 +43,7 @@ impl SetMonitor {
         cuts.sort_unstable();
         cuts.dedup();
         let crossed = |cut: u32| changes.iter().any(|(row, _)| row.earliest < cut && cut <= row.id.latest());
-        let known = self.recent.known_from(timeline);
+        let known = timeline.known_from();
         cuts.retain(|&cut| cut >= known && cut <= timeline.earliest(at) && !crossed(cut));
         let mut cores = cuts.into_iter().rev().take(16).filter_map(|cut| {
             let core = self.since(cx, &rows, &changes, at, cut)?;
@@ -66,8 +65,9 @@ impl SetMonitor {
         cut: u32,
     ) -> Option<Vec<Operation>> {
         let value = rows.iter().find(|row| row.id == at)?.op.arg;
-        let element = self.elements.get(&value)?;
-        let now = self.episodes.get(element.episode as usize)?.settled;
+        let element = self.elements.get(self.places.get(value.0)? as usize)?;
+        let Open::Episode(episode) = element.open else { return None };
+        let now = self.episodes.get(episode as usize)?.settled;
         let since = changes.iter().filter(|(row, _)| row.id.0 >= cut && row.id.0 < at.0);
         let count = now - since.map(|(_, change)| change).sum::<i64>();
         let missing = count - i64::from(self.at_first(value));
@@ -77,7 +77,7 @@ impl SetMonitor {
                 changes.iter().filter(|(row, change)| row.id.0 < cut && change.signum() == missing.signum());
             core.extend(before.rev().take(missing.unsigned_abs() as usize).map(|(row, _)| row.op));
             if core.is_empty() && missing.abs() == 1 {
-                let changed = row_of(cx, element.changed, value)?;
+                let changed = row_of(cx, element, value)?;
                 let known =
                     changes.iter().any(|(row, _)| row.op.call == changed.call && row.op.ret == changed.ret);
                 core.extend(Some(changed).filter(|op| !known && change(cx, op) == Some(missing)));
@@ -101,21 +101,20 @@ impl SetMonitor {
 
 /// By how much an operation changes the count, if it does.
 fn change(cx: &Context<'_>, op: &Operation) -> Option<i64> {
-    match role(cx, op) {
+    match role_of(cx, op) {
         Ok(Role::Add) => Some(1),
         Ok(Role::Take) => Some(-1),
         _ => None,
     }
 }
 
-/// The row behind [`super::Element::changed`].
-fn row_of(cx: &Context<'_>, changed: (i64, i64, u32), value: ValueId) -> Option<Operation> {
-    let (call, ret, who) = changed;
-    if who == u32::MAX {
+/// The row of the operation that last changed a value.
+fn row_of(cx: &Context<'_>, element: &Element, value: ValueId) -> Option<Operation> {
+    if element.who == NONE {
         return None;
     }
-    let mut op = Operation::new(ProcessId(who >> 8), OpCode(who as u8));
-    (op.call, op.ret, op.arg) = (call, ret, value);
+    let mut op = Operation::new(ProcessId(element.who >> 8), OpCode(element.who as u8));
+    (op.call, op.ret, op.arg) = (element.call, element.ret, value);
     if cx.spec.kind == Kind::Set || op.op() != set::ADD {
         op.result = ValueId::TRUE;
     }

@@ -20,7 +20,7 @@ impl Role {
     /// Does it only read, and is this what it reads?
     #[inline]
     pub fn is_satisfied(self, count: u32) -> bool {
-        self == Role::Present && count > 0 || self == Role::Absent && count == 0
+        (self == Role::Present) & (count > 0) | (self == Role::Absent) & (count == 0)
     }
 }
 

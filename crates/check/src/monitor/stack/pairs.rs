@@ -45,6 +45,7 @@ pub const PENDING: u32 = 1 << 31;
 pub enum Odd {
     PushedTwice(ValueId),
     NullPushed,
+    PushAnswers,
     PoppedTwice(u32),
     PoppedBeforePushed(u32),
     NeverPushed(u32),
@@ -116,6 +117,9 @@ impl Pairs {
         let mut mate = NONE;
         if row.arg.is_null() {
             return Err(Odd::NullPushed);
+        }
+        if !row.result.is_null() {
+            return Err(Odd::PushAnswers);
         }
         if !self.seen.insert(row.arg) || !self.pending.is_empty() && self.pending.contains_key(&row.arg) {
             return Err(Odd::PushedTwice(row.arg));
@@ -196,6 +200,11 @@ impl Pairs {
             self.slot_mut(pop).mate = PENDING | index;
         }
         Ok(())
+    }
+
+    /// There are no more rows to come: forgets which values are inside.
+    pub fn finish(&mut self) {
+        self.live = Vec::new();
     }
 
     pub fn memory(&self) -> usize {

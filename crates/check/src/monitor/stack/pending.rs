@@ -146,7 +146,7 @@ impl Windows {
                 scratch.entries.push((peeled.right - start, pop));
             }
             if (shift..start).contains(&peeled.left) {
-                let row = if at == NONE { *rows.row(push) } else { self.survivors[at as usize].row };
+                let row = if at == NONE { *rows.row(push) } else { self.survivors[at as usize].row() };
                 out.edits.push(Edit::Fill { hole: peeled.left - shift, op: OpId(push - shift), row });
             }
         }

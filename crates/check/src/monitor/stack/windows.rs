@@ -11,7 +11,8 @@
 //! Invariants between windows: survivors are sorted by number, and so are their holes; `holes` are exactly the gaps, other than
 //! the last one and those of the initial elements, that are some survivor's hole; gap `done - 1` is free of covers of C.
 
-use linpoint_history::Operation;
+use linpoint_history::specs::codes::stack::PUSH;
+use linpoint_history::{KeyId, Operation, ProcessId, ValueId};
 
 use super::pairs::{Kind, NONE, PENDING, Pairs};
 use super::peel::{self, Block, Item, Peeled};
@@ -21,10 +22,32 @@ use crate::timeline::{OpId, Timeline};
 /// A push whose value is inside, or may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Survivor {
-    pub row: Operation,
+    call: i64,
+    ret: i64,
+    value: ValueId,
+    key: KeyId,
+    process: ProcessId,
     pub number: u32,
     pub earliest: u32,
     pub hole: u32,
+}
+
+const _: () = assert!(size_of::<Survivor>() == 40);
+
+impl Survivor {
+    #[inline]
+    fn new(row: &Operation, number: u32, earliest: u32, hole: u32) -> Survivor {
+        let Operation { call, ret, arg: value, key, .. } = *row;
+        Survivor { call, ret, value, key, process: row.process(), number, earliest, hole }
+    }
+
+    /// The row of the push, which has no result.
+    #[inline]
+    pub fn row(&self) -> Operation {
+        let mut row = Operation::new(self.process, PUSH);
+        (row.call, row.ret, row.arg, row.key) = (self.call, self.ret, self.value, self.key);
+        row
+    }
 }
 
 /// Where rows are found by number.
@@ -104,7 +127,7 @@ impl Windows {
     /// Starts with `initial` elements, bottom first.
     pub fn new(initial: Vec<Operation>) -> Windows {
         let shift = initial.len() as u32 + 1;
-        let survivor = |(number, row)| Survivor { row, number, earliest: number, hole: number };
+        let survivor = |(number, row): (u32, Operation)| Survivor::new(&row, number, number, number);
         let survivors = (0..).zip(initial).map(survivor).collect();
         Windows { shift, done: shift, gap: shift, survivors, ..Windows::default() }
     }
@@ -150,25 +173,30 @@ impl Windows {
         Ok(())
     }
 
-    /// All is explained; what is inside stays.
-    pub fn finish(&mut self, out: &mut Witness) {
+    /// All is explained; what is inside stays. Settles some of it; true: there is more.
+    pub fn finish(&mut self, out: &mut Witness) -> bool {
+        const PIECE: usize = 1 << 14;
         let last = self.done - 1;
-        while let Some(survivor) = self.survivors.pop() {
+        for _ in 0..PIECE {
+            let Some(survivor) = self.survivors.pop() else { return false };
             let hole = survivor.hole;
             if hole < self.shift {
-                break;
+                return false;
             }
             let op = OpId(survivor.number - self.shift);
             if hole == last {
                 out.order.push(op);
                 continue;
             }
-            out.edits.push(Edit::Fill { hole: hole - self.shift, op, row: survivor.row });
+            out.edits.push(Edit::Fill { hole: hole - self.shift, op, row: survivor.row() });
             if self.survivors.last().is_none_or(|below| below.hole != hole) {
                 out.edits.push(Edit::Close { hole: hole - self.shift });
                 self.holes.pop();
             }
         }
+        // The recheck takes up the room that is left.
+        self.survivors.shrink_to_fit();
+        true
     }
 
     /// Decides the window that ends before `gap`, which is pop-quiescent.
@@ -280,7 +308,7 @@ impl Windows {
                     let popped = scratch.popped[peeled.tag as usize];
                     let row = match popped.at {
                         NONE => *rows.row(popped.push),
-                        at => self.survivors[at as usize].row,
+                        at => self.survivors[at as usize].row(),
                     };
                     let op = OpId(popped.push - shift);
                     out.edits.push(Edit::Fill { hole: peeled.left - shift, op, row });
@@ -314,7 +342,7 @@ impl Windows {
             if hole < earliest {
                 return Err(Wrong { at: number });
             }
-            self.survivors.push(Survivor { row: *rows.row(number), number, earliest, hole });
+            self.survivors.push(Survivor::new(rows.row(number), number, earliest, hole));
         }
         if let Some(deepest) = scratch.popped.first().filter(|popped| popped.at != NONE) {
             let hole = scratch.blocks[0].left;
@@ -391,7 +419,8 @@ impl Windows {
         let mut holes = old_holes;
         for &number in &self.scratch.sorted {
             if number == HOLE {
-                out.holes.push(Hole { at: out.order.len(), name: self.holes[holes] - self.shift });
+                let (at, name) = (out.order.len(), self.holes[holes] - self.shift);
+                out.holes.push(Hole { at, name, edits: out.edits.len() });
                 holes += 1;
             } else if number & PENDING != 0 {
                 out.order.push(OpId::pending(number & !PENDING));
