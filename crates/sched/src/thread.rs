@@ -244,7 +244,7 @@ where
         return None;
     }
     if let Some(name) = name {
-        handle.name_next(name);
+        handle.name_next(&name);
     }
     let seen = ends == Ends::Seen;
     if seen {

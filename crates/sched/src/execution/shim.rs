@@ -231,6 +231,12 @@ impl Handle {
         me.mode == Mode::Unwinding || me.failure.is_some()
     }
 
+    /// The program keeps something behind `address`. Unless that is in the heap, no fingerprint of a state sees it.
+    pub(crate) fn hides_state_at(self, address: usize) {
+        let me = self.execution();
+        me.hidden_state |= !me.blocks.contains(address);
+    }
+
     /// The number of the run, different from that of every other run in the process. It fits into 40 bits.
     pub(crate) fn stamp(self) -> u64 {
         self.execution().shims.stamp
@@ -307,10 +313,7 @@ impl Handle {
         let loc = me.locations.name(address);
         let bits = if changed.is_none() { u64::from(me.current.0) + 1 } else { 0 };
         me.locations.set_bits(loc, bits);
-        if !me.blocks.contains(address) {
-            // What is behind the lock is seen in no fingerprint of a state.
-            me.hidden_state = true;
-        }
+        me.hidden_state |= !me.blocks.contains(address);
         let thread = &mut me.threads[me.current.index()];
         match changed {
             None => {
@@ -383,11 +386,12 @@ impl Handle {
     }
 
     /// Names the thread that will be created next.
-    pub(crate) fn name_next(self, name: Arc<str>) {
+    pub(crate) fn name_next(self, name: &str) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
         let next = ThreadId(me.threads.len().min(ThreadSet::CAPACITY) as u8);
-        me.shims.names.push((next, name));
+        // A copy that is not the program's, for it stays until the next run.
+        me.shims.names.push((next, Arc::from(name)));
     }
 
     /// The thread-local values of the running thread.

@@ -1,8 +1,12 @@
 //! The integration tests of the scheduler. The shims are explored, each on programs small enough to count their
 //! schedules, and used outside with real threads; the strategies are compared with one another.
 
+mod cells;
+mod channels;
 mod condvar;
 mod explore;
+mod misuse;
 mod mutex;
+mod once;
 mod strategies;
 mod threads;

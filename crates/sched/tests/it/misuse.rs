@@ -1,0 +1,221 @@
+//! What cannot work is named: waiting where nobody can go, panics in destructors, programs that are not the same twice.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::atomic::AtomicU32 as Uncontrolled;
+
+use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use linpoint_sched::sync::{Arc, Barrier, Condvar, Mutex};
+use linpoint_sched::{Failure, atomically, thread};
+
+use crate::explore::{first_failure, outcomes, outcomes_with_panics};
+
+#[test]
+fn waiting_inside_an_atomic_block() {
+    let text = first_failure(|| {
+        let lock = Arc::new(Mutex::new(()));
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || drop(other.lock().unwrap()));
+        atomically(|| drop(lock.lock().unwrap()));
+        child.join().unwrap();
+    })
+    .unwrap()
+    .to_string();
+    assert!(text.starts_with("misuse: thread 0 waits to lock at "), "{text}");
+    assert!(text.ends_with("inside an atomic block, where no other thread can go"), "{text}");
+    for program in [
+        || drop(atomically(|| Barrier::new(2).wait())),
+        || atomically(thread::park),
+        || assert!(atomically(|| Condvar::new().wait(Mutex::new(()).lock().unwrap()).is_ok())),
+        || atomically(|| thread::spawn(thread::park).join().unwrap()),
+        || atomically(|| thread::scope(|scope| drop(scope.spawn(thread::park)))),
+    ] as [fn(); 5]
+    {
+        let failure = first_failure(program).unwrap();
+        assert!(matches!(failure, Failure::Misuse(_)), "{failure}");
+    }
+}
+
+#[test]
+fn a_free_lock_inside_an_atomic_block_is_fine() {
+    let found = outcomes(|| {
+        let lock = Mutex::new(1);
+        atomically(|| *lock.lock().unwrap() += 1);
+        *lock.lock().unwrap()
+    });
+    assert_eq!(found.fine(), [2]);
+}
+
+/// Locks when it is dropped.
+struct Returns(Arc<Mutex<u32>>);
+
+impl Drop for Returns {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() += 1;
+    }
+}
+
+#[test]
+fn a_destructor_that_needs_a_lock_while_its_thread_panics() {
+    let program = || {
+        let lock = Arc::new(Mutex::new(0));
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || *other.lock().unwrap() += 1);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            let _returns = Returns(Arc::clone(&lock));
+            AtomicBool::new(false).store(true, SeqCst);
+            panic!("on purpose");
+        }));
+        child.join().unwrap();
+        caught.is_err()
+    };
+    let found = outcomes_with_panics(program);
+    // Where the lock is free it works; where it is held the run means nothing, and says so.
+    assert_eq!(found.set(), [true]);
+    assert_eq!(found.failures.len(), 1, "{:?}", found.failures);
+    let text = found.failures.keys().next().unwrap();
+    assert!(text.starts_with("misuse: thread 0 waits to lock at "), "{text}");
+    assert!(text.ends_with("while it panics, and no other thread can go while one panics"), "{text}");
+}
+
+#[test]
+fn runs_that_fail_are_taken_down_whatever_their_destructors_do() {
+    let found = outcomes(|| {
+        let a = Arc::new(Mutex::new(0));
+        let b = Arc::new(Mutex::new(0));
+        let (a2, b2) = (Arc::clone(&a), Arc::clone(&b));
+        let child = thread::spawn(move || {
+            let _returns = (Returns(Arc::clone(&a2)), Returns(Arc::clone(&b2)));
+            let _b = b2.lock().unwrap();
+            let _a = a2.lock().unwrap();
+        });
+        {
+            let _returns = (Returns(Arc::clone(&a)), Returns(Arc::clone(&b)));
+            let _a = a.lock().unwrap();
+            let _b = b.lock().unwrap();
+        }
+        child.join().unwrap();
+        let sum = *a.lock().unwrap() + *b.lock().unwrap();
+        sum
+    });
+    assert_eq!(found.failure_names(), ["deadlock"]);
+    assert_eq!(found.set(), [4]);
+}
+
+#[test]
+fn a_lock_in_a_static_is_free_again_after_a_run_that_failed() {
+    static LOCK: Mutex<u32> = Mutex::new(0);
+    static OTHER: Mutex<u32> = Mutex::new(0);
+    let program = || {
+        let child = thread::spawn(|| {
+            let _other = OTHER.lock().unwrap();
+            let _lock = LOCK.lock().unwrap();
+        });
+        let lock = LOCK.lock().unwrap();
+        drop(OTHER.lock().unwrap());
+        drop(lock);
+        child.join().unwrap();
+    };
+    let found = outcomes(program);
+    assert_eq!(found.failure_names(), ["deadlock"]);
+    assert!(!found.results.is_empty());
+    assert!(LOCK.try_lock().is_ok() && OTHER.try_lock().is_ok(), "neither held nor poisoned");
+}
+
+#[test]
+fn a_lock_held_by_an_unknown_thread() {
+    static LOCK: Mutex<u32> = Mutex::new(0);
+    let _held = LOCK.lock().unwrap();
+    let text = first_failure(|| drop(LOCK.lock())).unwrap().to_string();
+    assert!(
+        text.starts_with("misuse: a mutex is held by a thread that the explorer does not know"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_program_that_is_not_the_same_twice() {
+    static RUNS: Uncontrolled = Uncontrolled::new(0);
+    let found = outcomes(|| {
+        let odd = RUNS.fetch_add(1, SeqCst) % 2 == 1;
+        let shared = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&shared);
+        let child = thread::spawn(move || other.store(1, SeqCst));
+        if odd {
+            shared.store(2, SeqCst);
+        } else {
+            shared.load(SeqCst);
+        }
+        shared.load(SeqCst);
+        child.join().unwrap();
+    });
+    let names = found.failure_names();
+    assert_eq!(names, ["nondeterminism"]);
+    let text = found.failures.keys().next().unwrap();
+    assert!(text.contains("thread 0 is about to store, and was about to load before"), "{text}");
+}
+
+#[test]
+fn an_exploration_inside_an_exploration() {
+    let text = first_failure(|| {
+        first_failure(|| ());
+    })
+    .unwrap()
+    .to_string();
+    assert!(text.contains("an exploration cannot be started inside an exploration"), "{text}");
+}
+
+#[test]
+fn a_loop_in_a_destructor_while_panicking_and_a_double_panic_are_explained() {
+    const ROLE: &str = "LINPOINT_TEST_ROLE";
+    const NAME: &str = "misuse::a_loop_in_a_destructor_while_panicking_and_a_double_panic_are_explained";
+    struct Throws;
+    impl Drop for Throws {
+        fn drop(&mut self) {
+            panic!("the second");
+        }
+    }
+    struct Spins(Arc<AtomicBool>);
+    impl Drop for Spins {
+        fn drop(&mut self) {
+            while !self.0.load(SeqCst) {}
+        }
+    }
+    match std::env::var(ROLE).as_deref() {
+        Ok("double panic") => {
+            first_failure(|| {
+                let flag = AtomicBool::new(false);
+                flag.store(true, SeqCst);
+                let _throws = Throws;
+                panic!("the first");
+            });
+        }
+        Ok("loop") => {
+            first_failure(|| {
+                let flag = Arc::new(AtomicBool::new(false));
+                let _spins = Spins(Arc::clone(&flag));
+                thread::spawn(move || flag.store(true, SeqCst));
+                panic!("the first");
+            });
+        }
+        _ => {
+            let run = |role: &str| {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                let command = command.env(ROLE, role).args(["--exact", NAME, "--nocapture"]);
+                let output = command.output().unwrap();
+                assert!(!output.status.success(), "the process goes down");
+                String::from_utf8_lossy(&output.stderr).into_owned()
+            };
+            let text = run("double panic");
+            assert!(
+                text.contains("linpoint: double panic: a destructor panicked while its thread"),
+                "{text}"
+            );
+            assert!(text.contains("thread 0 panicked at crates/sched/tests/it/misuse.rs"), "{text}");
+            assert!(text.contains(": the first") && text.contains(": the second"), "{text}");
+            assert!(text.contains("the schedule so far, by thread: 0"), "{text}");
+            let text = run("loop");
+            assert!(text.contains("linpoint: thread 0 goes round and round in a destructor"), "{text}");
+        }
+    }
+}
