@@ -6,7 +6,7 @@
 //! those that the program asked for: a pointer published by a relaxed store is a race, though every run here is
 //! sequentially consistent.
 //!
-//! The check goes once over the record of a run with vector clocks (Fidge 1988, Mattern 1988) and keeps for each cell
+//! The check goes once over the record of a run with vector clocks (Fidge 1988, Mattern 1989) and keeps for each cell
 //! its last write and the last read of each thread, as Flanagan and Freund 2009 do: a write that is ordered after the
 //! last one and after all reads is ordered after everything before. Without a cell nothing is done at all.
 //!

@@ -253,7 +253,15 @@ impl Condvar {
 
     #[track_caller]
     fn notify(&self, action: Action, notify: impl FnOnce(&mut Model) -> bool) {
-        let Some(handle) = current() else { return };
+        let Some(handle) = current() else {
+            let waiting = self.model().waiting;
+            assert!(
+                waiting.is_empty(),
+                "a condition variable that threads of an exploration wait for was notified by a thread that the \
+                 explorer does not know"
+            );
+            return;
+        };
         handle.point(Intent::new(action, self.address()));
         let useful = notify(&mut self.model_of(handle));
         let effect = if useful { Effect::ReadWrite } else { Effect::Read };
