@@ -159,6 +159,11 @@ struct Slot {
 }
 
 impl Locals {
+    /// Is there nothing left to drop?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.iter().all(|slot| slot.value.is_none())
+    }
+
     /// The next value to be dropped at the end of the thread.
     fn next_to_drop(&mut self) -> Option<Box<dyn Any>> {
         self.slots.iter_mut().find_map(|slot| slot.value.take())

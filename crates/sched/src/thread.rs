@@ -273,26 +273,34 @@ where
 
 /// The last things a thread does: it lets go of its result, if nobody is to have it, and of its thread-local values.
 fn finish<R>(result: R) {
-    let mut dropped = panics::run(move || drop(result));
-    loop {
-        if let (Err(payload), Some(handle)) = (&dropped, execution()) {
+    let mut dropped = if std::mem::needs_drop::<R>() { panics::run(move || drop(result)) } else { Ok(()) };
+    while let Some(handle) = execution() {
+        if let Err(payload) = &dropped {
             handle.panicked(payload.as_ref());
         }
-        let Some(handle) = execution() else { return };
-        dropped = panics::run(|| local::drop_all(handle));
-        if dropped.is_ok() {
+        if handle.locals().is_empty() {
             return;
+        }
+        dropped = panics::run(|| local::drop_all(handle));
+    }
+}
+
+/// The end of a thread whose result nobody is to have.
+fn end(outcome: Result<()>) {
+    match outcome {
+        Ok(()) => finish(()),
+        Err(payload) => {
+            if let Some(handle) = execution() {
+                handle.panicked(payload.as_ref());
+            }
+            finish(payload);
         }
     }
 }
 
 /// The body of the program itself, thread 0, run to its end.
 pub(crate) fn run_root(program: &dyn Fn()) {
-    let outcome = panics::run(program);
-    if let (Err(payload), Some(handle)) = (&outcome, execution()) {
-        handle.panicked(payload.as_ref());
-    }
-    finish(outcome);
+    end(panics::run(program));
 }
 
 /// Until the thread, taken for a number, has ended.
@@ -374,11 +382,7 @@ pub fn run_numbered(count: usize, body: &(dyn Fn(usize) + Sync)) {
     };
     let handle = execution().expect("threads of an execution are started inside an exploration");
     let job = |number: usize| {
-        let outcome = panics::run(|| body(number));
-        if let (Err(payload), Some(handle)) = (&outcome, execution()) {
-            handle.panicked(payload.as_ref());
-        }
-        finish(outcome);
+        end(panics::run(|| body(number)));
     };
     let job: &dyn Fn(usize) = &job;
     // SAFETY: the threads have ended when this function returns. A stack that is unwound here outlives its threads:
