@@ -34,14 +34,14 @@ impl Queue {
     }
 }
 
-/// A queue of at most `N` values.
+/// A queue of at most two values, which may say "full" and "empty" at any time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct BoundedQueue<const N: usize>(VecDeque<u32>);
+pub struct BoundedQueue(VecDeque<u32>);
 
-impl<const N: usize> BoundedQueue<N> {
+impl BoundedQueue {
     /// Puts `value` at the end; `false` if there is no room.
     pub fn enqueue(&mut self, value: u32) -> bool {
-        let room = self.0.len() < N;
+        let room = self.0.len() < crate::vyukov_ring::CAPACITY;
         if room {
             self.0.push_back(value);
         }
@@ -117,9 +117,9 @@ impl Pair {
 pub struct Cells(u32, u32);
 
 impl Cells {
-    /// Both numbers.
-    pub fn snapshot(&mut self) -> (u32, u32) {
-        (self.0, self.1)
+    /// Both numbers; it may also fail.
+    pub fn snapshot(&mut self) -> Option<(u32, u32)> {
+        Some((self.0, self.1))
     }
 
     /// Writes the first.
@@ -133,31 +133,32 @@ impl Cells {
     }
 }
 
-/// The transactions of [`crate::bartok_stm::Stm`], one after the other.
+/// The transactions of [`crate::bartok_stm::Stm`], one after the other. Each may also fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory(u32, u32);
 
 impl Memory {
     /// `second = first + 1`.
-    pub fn first_to_second(&mut self) -> u32 {
+    pub fn first_to_second(&mut self) -> Option<u32> {
         self.1 = self.0 + 1;
-        self.1
+        Some(self.1)
     }
 
     /// `first = second + 1`.
-    pub fn second_to_first(&mut self) -> u32 {
+    pub fn second_to_first(&mut self) -> Option<u32> {
         self.0 = self.1 + 1;
-        self.0
+        Some(self.0)
     }
 
     /// Both numbers.
-    pub fn both(&mut self) -> (u32, u32) {
-        (self.0, self.1)
+    pub fn both(&mut self) -> Option<(u32, u32)> {
+        Some((self.0, self.1))
     }
 
     /// 11 to the first, 12 to the second.
-    pub fn overwrite(&mut self) {
+    pub fn overwrite(&mut self) -> bool {
         *self = Memory(11, 12);
+        true
     }
 }
 

@@ -2,7 +2,7 @@
 //! number that says whose turn it is.
 //!
 //! A slot whose number is `p` waits for the producer of position `p`; with `p + 1` it waits for the consumer of that
-//! position; the consumer makes it `p + N`, for the producer of the next round.
+//! position, who makes it `p` plus [`CAPACITY`], for the producer of the next round.
 //!
 //! Linearization points: where a position is claimed. But "empty" and "full" are weaker than a queue's: a producer that has
 //! claimed its slot and not yet filled it makes the queue look empty although later slots are full, and a slow consumer
@@ -27,9 +27,12 @@ pub const PUBLISH_FIRST: u8 = 1;
 /// Positions are claimed without a compare-and-swap.
 pub const CLAIM_BY_STORE: u8 = 2;
 
-/// A queue of at most `N` numbers; `N` is a power of two, and at least 2.
-pub struct VyukovRing<const N: usize, const MUTATION: u8 = CORRECT> {
-    slots: [Slot; N],
+/// How many numbers it holds: a power of two, and the smallest that can tell full from empty.
+pub const CAPACITY: usize = 2;
+
+/// A queue of at most [`CAPACITY`] numbers.
+pub struct VyukovRing<const MUTATION: u8 = CORRECT> {
+    slots: [Slot; CAPACITY],
     enqueue_position: AtomicUsize,
     dequeue_position: AtomicUsize,
 }
@@ -39,10 +42,9 @@ struct Slot {
     value: AtomicU32,
 }
 
-impl<const N: usize, const MUTATION: u8> VyukovRing<N, MUTATION> {
+impl<const MUTATION: u8> VyukovRing<MUTATION> {
     /// An empty queue.
     pub fn new() -> Self {
-        const { assert!(N.is_power_of_two() && N >= 2, "one slot cannot tell full from empty") };
         VyukovRing {
             slots: std::array::from_fn(|index| Slot {
                 sequence: AtomicUsize::new(index),
@@ -70,7 +72,7 @@ impl<const N: usize, const MUTATION: u8> VyukovRing<N, MUTATION> {
     pub fn dequeue(&self) -> Option<u32> {
         let (slot, position) = self.claim(&self.dequeue_position, 1)?;
         let value = slot.value.load(Relaxed);
-        slot.sequence.store(position.wrapping_add(N), Release);
+        slot.sequence.store(position.wrapping_add(CAPACITY), Release);
         Some(value)
     }
 
@@ -79,7 +81,7 @@ impl<const N: usize, const MUTATION: u8> VyukovRing<N, MUTATION> {
     fn claim(&self, counter: &AtomicUsize, ahead: usize) -> Option<(&Slot, usize)> {
         let mut position = counter.load(Relaxed);
         loop {
-            let slot = &self.slots[position % N];
+            let slot = &self.slots[position % CAPACITY];
             let sequence = slot.sequence.load(Acquire);
             let difference = sequence.wrapping_sub(position.wrapping_add(ahead)) as isize;
             if difference < 0 {
@@ -102,7 +104,7 @@ impl<const N: usize, const MUTATION: u8> VyukovRing<N, MUTATION> {
     }
 }
 
-impl<const N: usize, const MUTATION: u8> Default for VyukovRing<N, MUTATION> {
+impl<const MUTATION: u8> Default for VyukovRing<MUTATION> {
     fn default() -> Self {
         Self::new()
     }

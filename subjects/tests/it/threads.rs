@@ -85,7 +85,7 @@ fn swap_queue() {
 
 #[test]
 fn vyukov_ring() {
-    let queue = VyukovRing::<4>::new();
+    let queue = VyukovRing::<0>::new();
     let insert = |value| {
         while !queue.enqueue(value) {
             std::thread::yield_now();
