@@ -91,7 +91,10 @@ impl<const MUTATION: u8> Stm<MUTATION> {
         let (reads, updates, undo) = Default::default();
         Transaction { stm: self, ownership: number << 1 | 1, reads, updates, undo }
     }
+}
 
+#[linpoint::object(spec = crate::spec::Memory)]
+impl<const MUTATION: u8> Stm<MUTATION> {
     /// The transaction `second = first + 1`: what it wrote, or `None` if it failed.
     pub fn first_to_second(&self) -> Option<u32> {
         self.add_one(Name::First, Name::Second)
@@ -119,7 +122,9 @@ impl<const MUTATION: u8> Stm<MUTATION> {
         }
         transaction.commit()
     }
+}
 
+impl<const MUTATION: u8> Stm<MUTATION> {
     fn add_one(&self, from: Name, to: Name) -> Option<u32> {
         let mut transaction = self.start();
         let sum = transaction.read(from) + 1;

@@ -42,6 +42,7 @@ impl Buffer {
     }
 }
 
+#[linpoint::object(spec = crate::spec::Deque)]
 impl<const MUTATION: u8> ChaseLevDeque<MUTATION> {
     /// An empty deque.
     pub fn new() -> Self {
@@ -113,7 +114,9 @@ impl<const MUTATION: u8> ChaseLevDeque<MUTATION> {
             }
         }
     }
+}
 
+impl<const MUTATION: u8> ChaseLevDeque<MUTATION> {
     /// A buffer of twice the size with the same elements.
     fn grow(&self, old: &Buffer, top: isize, bottom: isize) -> &Buffer {
         let new = Buffer::new(old.0.len() * 2);

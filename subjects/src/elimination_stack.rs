@@ -52,6 +52,7 @@ unsafe impl Send for Node {}
 // SAFETY: the node of an offer does not change, and may go where the offer goes.
 unsafe impl Send for Offer {}
 
+#[linpoint::object(spec = crate::spec::Stack)]
 impl<const MUTATION: u8, const WIDTH: usize> EliminationStack<MUTATION, WIDTH> {
     /// An empty stack.
     pub fn new() -> Self {
@@ -100,7 +101,9 @@ impl<const MUTATION: u8, const WIDTH: usize> EliminationStack<MUTATION, WIDTH> {
             }
         }
     }
+}
 
+impl<const MUTATION: u8, const WIDTH: usize> EliminationStack<MUTATION, WIDTH> {
     /// Offers `node` to a pop, or, if it is null, asks a push for one. Returns the node that changed hands.
     fn eliminate<'a>(&'a self, offer: &mut Option<(&'a Offer, usize)>, node: *mut Node) -> Option<*mut Node> {
         let (mine, round) = *offer.get_or_insert_with(|| {

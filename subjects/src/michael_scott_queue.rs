@@ -32,6 +32,7 @@ struct Node {
     next: AtomicPtr<Node>,
 }
 
+#[linpoint::object(spec = crate::spec::Queue)]
 impl<const MUTATION: u8> MichaelScottQueue<MUTATION> {
     /// An empty queue.
     pub fn new() -> Self {

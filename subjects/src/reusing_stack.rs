@@ -1,16 +1,18 @@
 //! Treiber's stack (1986) with nodes that are used again: the place where compare-and-swap is fooled.
 //!
-//! A `pop` that has read the top node A and its successor B, and is then held up, may find A on top again although B
-//! has long gone: A was popped, used again and pushed. The compare-and-swap sees nothing wrong and makes B the top (the
-//! ABA problem). The remedy is as old as the stack: the top carries a tag that changes with every exchange.
+//! A `pop` that has read the top node A, its value and its successor B, and is then held up, may find A on top again
+//! although its value is another and B has long gone: A was popped, used again and pushed. The compare-and-swap sees
+//! nothing wrong; `pop` returns the old value, and makes B the top (the ABA problem). The remedy is as old as the stack: the
+//! top carries a tag that changes with every exchange.
 //!
 //! The node used again is the one that was freed longest ago; a new one is taken when there is none. The allocator is
 //! one word, so that it takes part in the exploration as everything shared must. It holds [`CAPACITY`] nodes.
 //!
 //! Linearization points as in [`crate::treiber_stack`].
 //!
-//! Mutation [`UNTAGGED`]: the tag never changes. Expected: not linearizable; with A above B on the stack, one thread in
-//! `pop` and another that does `pop; pop; push`, an element comes back that was popped before.
+//! Mutation [`UNTAGGED`]: the tag never changes. Expected: not linearizable; with one element on the stack, one thread in
+//! `pop` and another that does `pop; push`, both pops return that element. With two on the stack and `pop; pop; push`,
+//! the lower one comes back as well after it was popped.
 
 use linpoint::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use linpoint::sync::atomic::{AtomicU32, AtomicU64};
@@ -38,6 +40,7 @@ struct Node {
     next: AtomicU32,
 }
 
+#[linpoint::object(spec = crate::spec::Stack)]
 impl<const MUTATION: u8> ReusingStack<MUTATION> {
     /// An empty stack.
     pub fn new() -> Self {
@@ -67,15 +70,17 @@ impl<const MUTATION: u8> ReusingStack<MUTATION> {
             let top = self.top.load(Acquire);
             let index = (top as u32).checked_sub(1)?;
             let node = &self.nodes[index as usize];
-            let next = node.next.load(Relaxed);
+            // Both may be about to change; if they do, the tag has changed as well.
+            let (value, next) = (node.value.load(Relaxed), node.next.load(Relaxed));
             if self.top.compare_exchange(top, Self::after(top, next), AcqRel, Relaxed).is_ok() {
-                let value = node.value.load(Relaxed);
                 self.free.give(index);
                 return Some(value);
             }
         }
     }
+}
 
+impl<const MUTATION: u8> ReusingStack<MUTATION> {
     /// The word that replaces `top` when `node` becomes the topmost.
     fn after(top: u64, node: u32) -> u64 {
         let tag = if MUTATION == UNTAGGED { 0 } else { (top >> 32) + 1 };

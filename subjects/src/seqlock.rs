@@ -26,6 +26,7 @@ pub struct SeqLock<const MUTATION: u8 = CORRECT> {
     second: AtomicU32,
 }
 
+#[linpoint::object(spec = crate::spec::Pair)]
 impl<const MUTATION: u8> SeqLock<MUTATION> {
     /// A pair of zeros.
     pub fn new() -> Self {

@@ -41,6 +41,7 @@ impl Cell {
     }
 }
 
+#[linpoint::object(spec = crate::spec::Cells)]
 impl<const MUTATION: u8> Snapshot<MUTATION> {
     /// Two zeros.
     pub fn new() -> Self {
@@ -71,7 +72,9 @@ impl<const MUTATION: u8> Snapshot<MUTATION> {
     pub fn write_second(&self, value: u32) {
         self.write(1, value);
     }
+}
 
+impl<const MUTATION: u8> Snapshot<MUTATION> {
     fn write(&self, index: usize, value: u32) {
         let cell = &self.cells[index];
         if MUTATION == SEPARATE_VERSION {

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stack(Vec<u32>);
 
+#[linpoint::spec]
 impl Stack {
     /// Puts `value` on top.
     pub fn push(&mut self, value: u32) {
@@ -22,6 +23,7 @@ impl Stack {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Queue(VecDeque<u32>);
 
+#[linpoint::spec]
 impl Queue {
     /// Puts `value` at the end.
     pub fn enqueue(&mut self, value: u32) {
@@ -38,8 +40,10 @@ impl Queue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BoundedQueue(VecDeque<u32>);
 
+#[linpoint::spec]
 impl BoundedQueue {
     /// Puts `value` at the end; `false` if there is no room.
+    #[may(false)]
     pub fn enqueue(&mut self, value: u32) -> bool {
         let room = self.0.len() < crate::vyukov_ring::CAPACITY;
         if room {
@@ -49,6 +53,7 @@ impl BoundedQueue {
     }
 
     /// Takes the value at the front.
+    #[may(None)]
     pub fn dequeue(&mut self) -> Option<u32> {
         self.0.pop_front()
     }
@@ -58,6 +63,7 @@ impl BoundedQueue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Deque(VecDeque<u32>);
 
+#[linpoint::spec]
 impl Deque {
     /// Puts `value` at the bottom.
     pub fn push(&mut self, value: u32) {
@@ -79,6 +85,7 @@ impl Deque {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Set(BTreeSet<u32>);
 
+#[linpoint::spec]
 impl Set {
     /// Puts `key` in; `false` if it was there.
     pub fn add(&mut self, key: u32) -> bool {
@@ -100,6 +107,7 @@ impl Set {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pair(u32, u32);
 
+#[linpoint::spec]
 impl Pair {
     /// Writes both.
     pub fn write(&mut self, first: u32, second: u32) {
@@ -116,8 +124,10 @@ impl Pair {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cells(u32, u32);
 
+#[linpoint::spec]
 impl Cells {
     /// Both numbers; it may also fail.
+    #[may(None)]
     pub fn snapshot(&mut self) -> Option<(u32, u32)> {
         Some((self.0, self.1))
     }
@@ -137,25 +147,30 @@ impl Cells {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory(u32, u32);
 
+#[linpoint::spec]
 impl Memory {
     /// `second = first + 1`.
+    #[may(None)]
     pub fn first_to_second(&mut self) -> Option<u32> {
         self.1 = self.0 + 1;
         Some(self.1)
     }
 
     /// `first = second + 1`.
+    #[may(None)]
     pub fn second_to_first(&mut self) -> Option<u32> {
         self.0 = self.1 + 1;
         Some(self.0)
     }
 
     /// Both numbers.
+    #[may(None)]
     pub fn both(&mut self) -> Option<(u32, u32)> {
         Some((self.0, self.1))
     }
 
     /// 11 to the first, 12 to the second.
+    #[may(false)]
     pub fn overwrite(&mut self) -> bool {
         *self = Memory(11, 12);
         true
@@ -166,6 +181,7 @@ impl Memory {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counter(u32);
 
+#[linpoint::spec]
 impl Counter {
     /// Adds one, and returns what was there before.
     pub fn increment(&mut self) -> u32 {

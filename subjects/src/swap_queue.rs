@@ -33,6 +33,7 @@ struct Node {
     next: AtomicPtr<Node>,
 }
 
+#[linpoint::object(spec = crate::spec::Queue)]
 impl<const MUTATION: u8> SwapQueue<MUTATION> {
     /// An empty queue.
     pub fn new() -> Self {

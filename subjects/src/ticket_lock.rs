@@ -56,6 +56,7 @@ pub struct TicketCounter<const MUTATION: u8 = CORRECT> {
     count: AtomicU32,
 }
 
+#[linpoint::object(spec = crate::spec::Counter)]
 impl<const MUTATION: u8> TicketCounter<MUTATION> {
     /// A counter at zero.
     pub fn new() -> Self {

@@ -34,6 +34,7 @@ struct Node {
 // SAFETY: a node is written by the thread that made it before it is published by `top`, and only read after that.
 unsafe impl Send for Node {}
 
+#[linpoint::object(spec = crate::spec::Stack)]
 impl<const MUTATION: u8> TreiberStack<MUTATION> {
     /// An empty stack.
     pub fn new() -> Self {

@@ -42,6 +42,7 @@ struct Slot {
     value: AtomicU32,
 }
 
+#[linpoint::object(spec = crate::spec::BoundedQueue)]
 impl<const MUTATION: u8> VyukovRing<MUTATION> {
     /// An empty queue.
     pub fn new() -> Self {
@@ -75,7 +76,9 @@ impl<const MUTATION: u8> VyukovRing<MUTATION> {
         slot.sequence.store(position.wrapping_add(CAPACITY), Release);
         Some(value)
     }
+}
 
+impl<const MUTATION: u8> VyukovRing<MUTATION> {
     /// Claims the position that `counter` stands at, once its slot's number is `ahead` of it; `None` if the slot is
     /// still in the round before.
     fn claim(&self, counter: &AtomicUsize, ahead: usize) -> Option<(&Slot, usize)> {

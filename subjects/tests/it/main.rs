@@ -1,5 +1,6 @@
 //! The subjects on their own: with real threads, and under a plain search judged by brute force.
 
+mod checked;
 mod oracle;
 mod searched;
 mod threads;
