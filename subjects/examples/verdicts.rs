@@ -7,6 +7,7 @@ use linpoint_subjects::CORRECT;
 use linpoint_subjects::bartok_stm::{self, Stm};
 use linpoint_subjects::chase_lev_deque::{self, ChaseLevDeque};
 use linpoint_subjects::elimination_stack::{self, EliminationStack};
+use linpoint_subjects::lazy_list_set::{self, LazyListSet};
 use linpoint_subjects::michael_scott_queue::{self, MichaelScottQueue};
 use linpoint_subjects::reusing_stack::{self, ReusingStack};
 use linpoint_subjects::seqlock::{self, SeqLock};
@@ -15,6 +16,7 @@ use linpoint_subjects::spec::DequeOp::{Push, Steal, Take};
 use linpoint_subjects::swap_queue::{self, SwapQueue};
 use linpoint_subjects::ticket_lock::{self, TicketCounter};
 use linpoint_subjects::treiber_stack::{self, TreiberStack};
+use linpoint_subjects::two_lock_queue::{self, TwoLockQueue};
 use linpoint_subjects::vyukov_ring::{self, VyukovRing};
 
 fn show<O: Object>(name: &str, check: Check<O>) {
@@ -53,6 +55,9 @@ fn main() {
         EliminationStack: elimination_stack::COLLIDE_BY_STORE;
         MichaelScottQueue: michael_scott_queue::LINK_BY_STORE;
         SwapQueue: swap_queue::EMPTY_IF_UNLINKED;
+        TwoLockQueue: two_lock_queue::SPLIT_DEQUEUE;
+        LazyListSet: lazy_list_set::NO_VALIDATION;
+        LazyListSet: lazy_list_set::NO_MARKED_CHECK;
         VyukovRing: vyukov_ring::PUBLISH_FIRST;
         VyukovRing: vyukov_ring::CLAIM_BY_STORE;
         SeqLock: seqlock::NO_SECOND_READ;
@@ -69,6 +74,8 @@ fn main() {
     show("EliminationStack", check::<EliminationStack<CORRECT>>().time_limit(correct));
     show("MichaelScottQueue", check::<MichaelScottQueue<CORRECT>>().time_limit(correct));
     show("SwapQueue", check::<SwapQueue<CORRECT>>().time_limit(correct));
+    show("TwoLockQueue", check::<TwoLockQueue<CORRECT>>().time_limit(correct));
+    show("LazyListSet", check::<LazyListSet<CORRECT>>().time_limit(correct));
     show("VyukovRing", check::<VyukovRing<CORRECT>>().time_limit(correct));
     show("SeqLock", check::<SeqLock<CORRECT>>().time_limit(correct));
     show("TicketCounter", check::<TicketCounter<CORRECT>>().time_limit(correct));

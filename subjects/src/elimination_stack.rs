@@ -15,9 +15,9 @@
 
 use std::ptr;
 
+use linpoint::hint::spin_loop;
 use linpoint::sync::atomic::AtomicPtr;
 use linpoint::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use linpoint::thread::yield_now;
 
 use crate::CORRECT;
 use crate::arena::Arena;
@@ -125,7 +125,7 @@ impl<const MUTATION: u8, const WIDTH: usize> EliminationStack<MUTATION, WIDTH> {
                 Err(answer) => Some(Self::answered(mine, answer)),
             };
         }
-        yield_now();
+        spin_loop();
         mine.state
             .compare_exchange(me, ptr::null_mut(), AcqRel, Acquire)
             .err()

@@ -13,7 +13,9 @@
 //! | [`treiber_stack`] | stack of linked nodes | `POP_BY_STORE` |
 //! | [`reusing_stack`] | the same with nodes used again | `UNTAGGED` |
 //! | [`michael_scott_queue`] | queue of linked nodes | `LINK_BY_STORE` |
+//! | [`two_lock_queue`] | queue with a lock an end | `SPLIT_DEQUEUE` |
 //! | [`swap_queue`] | queue that swaps the tail, then links | `EMPTY_IF_UNLINKED` |
+//! | [`lazy_list_set`] | sorted list with a lock a node | `NO_VALIDATION`, `NO_MARKED_CHECK` |
 //! | [`vyukov_ring`] | bounded queue in an array | `PUBLISH_FIRST`, `CLAIM_BY_STORE` |
 //! | [`seqlock`] | pair of words read without a lock | `NO_SECOND_READ` |
 //! | [`ticket_lock`] | counter behind a fair lock | `SPLIT_TICKET` |
@@ -27,6 +29,7 @@ pub mod arena;
 pub mod bartok_stm;
 pub mod chase_lev_deque;
 pub mod elimination_stack;
+pub mod lazy_list_set;
 pub mod michael_scott_queue;
 pub mod reusing_stack;
 pub mod seqlock;
@@ -35,6 +38,7 @@ pub mod spec;
 pub mod swap_queue;
 pub mod ticket_lock;
 pub mod treiber_stack;
+pub mod two_lock_queue;
 pub mod vyukov_ring;
 
 /// The mutation of an object that has none.

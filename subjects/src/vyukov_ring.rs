@@ -9,13 +9,13 @@
 //! makes it look full although there is room. So the object refines the queue that *may* say empty or full at any time
 //! while another operation runs (see [`crate::spec::BoundedQueue`]), and is not linearizable to the strict one.
 //!
-//! Mutation [`PUBLISH_FIRST`]: `enqueue` announces its value before it writes it. Expected: a data race; a consumer
-//! returns what was in the slot before.
+//! Mutation [`PUBLISH_FIRST`]: `enqueue` announces its value before it writes it. Expected: a data race on the
+//! slot.
 //!
 //! Mutation [`CLAIM_BY_STORE`]: a position is claimed by a store instead of a compare-and-swap. Expected: two producers
-//! fill the same slot: not linearizable, an element is lost.
+//! fill the same slot: a data race, and an element is lost.
 
-use linpoint::sync::atomic::AtomicU32;
+use linpoint::cell::UnsafeCell;
 use linpoint::sync::atomic::AtomicUsize;
 use linpoint::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -39,7 +39,26 @@ pub struct VyukovRing<const MUTATION: u8 = CORRECT> {
 
 struct Slot {
     sequence: AtomicUsize,
-    value: AtomicU32,
+    /// Touched by whoever claimed the position that the sequence number stands at.
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: the sequence number hands the value from one thread to the next, with release and acquire.
+unsafe impl Sync for Slot {}
+
+impl Slot {
+    /// Writes the value; for the producer who claimed the slot.
+    fn put(&self, value: u32) {
+        // SAFETY: nobody else touches the value before the sequence number moves on. (In the broken variants another may;
+        // they are explored on one OS thread, where one goes after the other.)
+        self.value.with_mut(|place| unsafe { place.write(value) });
+    }
+
+    /// Reads the value; for the consumer who claimed the slot.
+    fn get(&self) -> u32 {
+        // SAFETY: as in `put`.
+        self.value.with(|place| unsafe { place.read() })
+    }
 }
 
 #[linpoint::object(spec = crate::spec::BoundedQueue)]
@@ -49,7 +68,7 @@ impl<const MUTATION: u8> VyukovRing<MUTATION> {
         VyukovRing {
             slots: std::array::from_fn(|index| Slot {
                 sequence: AtomicUsize::new(index),
-                value: AtomicU32::new(0),
+                value: UnsafeCell::new(0),
             }),
             enqueue_position: AtomicUsize::new(0),
             dequeue_position: AtomicUsize::new(0),
@@ -61,9 +80,9 @@ impl<const MUTATION: u8> VyukovRing<MUTATION> {
         let Some((slot, position)) = self.claim(&self.enqueue_position, 0) else { return false };
         if MUTATION == PUBLISH_FIRST {
             slot.sequence.store(position.wrapping_add(1), Release);
-            slot.value.store(value, Relaxed);
+            slot.put(value);
         } else {
-            slot.value.store(value, Relaxed);
+            slot.put(value);
             slot.sequence.store(position.wrapping_add(1), Release);
         }
         true
@@ -72,7 +91,7 @@ impl<const MUTATION: u8> VyukovRing<MUTATION> {
     /// Takes the value at the front, if there seems to be one.
     pub fn dequeue(&self) -> Option<u32> {
         let (slot, position) = self.claim(&self.dequeue_position, 1)?;
-        let value = slot.value.load(Relaxed);
+        let value = slot.get();
         slot.sequence.store(position.wrapping_add(CAPACITY), Release);
         Some(value)
     }

@@ -11,6 +11,7 @@ use linpoint_subjects::CORRECT;
 use linpoint_subjects::bartok_stm::{ABORT_KEEPS_VERSION, OWNED_IS_MINE, Stm, UNDO_FORWARD};
 use linpoint_subjects::chase_lev_deque::{ChaseLevDeque, TAKE_WITHOUT_CAS};
 use linpoint_subjects::elimination_stack::{COLLIDE_BY_STORE, EliminationStack};
+use linpoint_subjects::lazy_list_set::{LazyListSet, NO_MARKED_CHECK, NO_VALIDATION};
 use linpoint_subjects::michael_scott_queue::{LINK_BY_STORE, MichaelScottQueue};
 use linpoint_subjects::reusing_stack::{ReusingStack, UNTAGGED};
 use linpoint_subjects::seqlock::{NO_SECOND_READ, SeqLock};
@@ -19,6 +20,7 @@ use linpoint_subjects::spec::DequeOp::{Push, Steal, Take};
 use linpoint_subjects::swap_queue::{EMPTY_IF_UNLINKED, SwapQueue};
 use linpoint_subjects::ticket_lock::{SPLIT_TICKET, TicketCounter};
 use linpoint_subjects::treiber_stack::{POP_BY_STORE, TreiberStack};
+use linpoint_subjects::two_lock_queue::{SPLIT_DEQUEUE, TwoLockQueue};
 use linpoint_subjects::vyukov_ring::{CLAIM_BY_STORE, PUBLISH_FIRST, VyukovRing};
 
 /// For machines that have other things to do; on an idle one each takes a few seconds at most.
@@ -71,6 +73,19 @@ fn michael_scott_queue() {
 fn swap_queue() {
     holds(check::<SwapQueue<CORRECT>>().threads(2));
     caught(check::<SwapQueue<EMPTY_IF_UNLINKED>>);
+}
+
+#[test]
+fn two_lock_queue() {
+    holds(check::<TwoLockQueue<CORRECT>>().threads(2));
+    caught(check::<TwoLockQueue<SPLIT_DEQUEUE>>);
+}
+
+#[test]
+fn lazy_list_set() {
+    holds(check::<LazyListSet<CORRECT>>().threads(2).ops(1));
+    caught(check::<LazyListSet<NO_VALIDATION>>);
+    caught(check::<LazyListSet<NO_MARKED_CHECK>>);
 }
 
 #[test]

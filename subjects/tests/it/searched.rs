@@ -8,14 +8,16 @@ use linpoint_subjects::CORRECT;
 use linpoint_subjects::bartok_stm::{ABORT_KEEPS_VERSION, OWNED_IS_MINE, Stm, UNDO_FORWARD};
 use linpoint_subjects::chase_lev_deque::{ChaseLevDeque, TAKE_WITHOUT_CAS};
 use linpoint_subjects::elimination_stack::{COLLIDE_BY_STORE, EliminationStack};
+use linpoint_subjects::lazy_list_set::{LazyListSet, NO_MARKED_CHECK, NO_VALIDATION};
 use linpoint_subjects::michael_scott_queue::{LINK_BY_STORE, MichaelScottQueue};
 use linpoint_subjects::reusing_stack::{ReusingStack, UNTAGGED};
 use linpoint_subjects::seqlock::{NO_SECOND_READ, SeqLock};
 use linpoint_subjects::snapshot::{SEPARATE_VERSION, Snapshot};
-use linpoint_subjects::spec::{BoundedQueue, Cells, Counter, Deque, Memory, Pair, Queue, Stack};
+use linpoint_subjects::spec::{BoundedQueue, Cells, Counter, Deque, Memory, Pair, Queue, Set, Stack};
 use linpoint_subjects::swap_queue::{EMPTY_IF_UNLINKED, SwapQueue};
 use linpoint_subjects::ticket_lock::{SPLIT_TICKET, TicketCounter};
 use linpoint_subjects::treiber_stack::{POP_BY_STORE, TreiberStack};
+use linpoint_subjects::two_lock_queue::{SPLIT_DEQUEUE, TwoLockQueue};
 use linpoint_subjects::vyukov_ring::{CLAIM_BY_STORE, PUBLISH_FIRST, VyukovRing};
 
 use crate::oracle::{Scenario, Subject, search};
@@ -184,6 +186,7 @@ macro_rules! queue_operations {
 
 queue_operations!(MichaelScott, MichaelScottQueue<M>);
 queue_operations!(Swap, SwapQueue<M>);
+queue_operations!(TwoLock, TwoLockQueue<M>);
 
 #[test]
 fn michael_scott_queue() {
@@ -195,6 +198,37 @@ fn michael_scott_queue() {
 fn swap_queue() {
     passes(&Swap::<CORRECT>::scenario(), None, Some(26));
     fails(&Swap::<EMPTY_IF_UNLINKED>::scenario(), 1);
+}
+
+#[test]
+fn two_lock_queue() {
+    passes(&TwoLock::<CORRECT>::scenario(), None, None);
+    fails(&TwoLock::<SPLIT_DEQUEUE>::scenario(), 2);
+}
+
+/// One thread removes the key before the place where the other adds one.
+fn set<const M: u8>() -> Scenario<LazyListSet<M>, Set> {
+    fn add<const M: u8, const K: u32>(s: &Subject<LazyListSet<M>, Set>) {
+        s.op(|o| o.add(K), |spec, got| spec.add(K) == *got);
+    }
+    fn remove<const M: u8, const K: u32>(s: &Subject<LazyListSet<M>, Set>) {
+        s.op(|o| o.remove(K), |spec, got| spec.remove(K) == *got);
+    }
+    fn contains<const M: u8, const K: u32>(s: &Subject<LazyListSet<M>, Set>) {
+        s.op(|o| o.contains(K), |spec, got| spec.contains(K) == *got);
+    }
+    let second = |s: &Subject<_, _>| {
+        add::<M, 2>(s);
+        contains::<M, 1>(s);
+    };
+    Scenario { first: add::<M, 1>, threads: vec![remove::<M, 1>, second], last: contains::<M, 2> }
+}
+
+#[test]
+fn lazy_list_set() {
+    passes(&set::<CORRECT>(), Some(3), None);
+    fails(&set::<NO_VALIDATION>(), 1);
+    fails(&set::<NO_MARKED_CHECK>(), 1);
 }
 
 /// A queue of two: three enqueues and two dequeues. `spurious` allows "empty" and "full" at any time.

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use linpoint_subjects::bartok_stm::Stm;
 use linpoint_subjects::chase_lev_deque::ChaseLevDeque;
 use linpoint_subjects::elimination_stack::EliminationStack;
+use linpoint_subjects::lazy_list_set::LazyListSet;
 use linpoint_subjects::michael_scott_queue::MichaelScottQueue;
 use linpoint_subjects::reusing_stack::ReusingStack;
 use linpoint_subjects::seqlock::SeqLock;
 use linpoint_subjects::swap_queue::SwapQueue;
 use linpoint_subjects::ticket_lock::TicketCounter;
 use linpoint_subjects::treiber_stack::TreiberStack;
+use linpoint_subjects::two_lock_queue::TwoLockQueue;
 use linpoint_subjects::vyukov_ring::VyukovRing;
 
 const THREADS: u32 = 4;
@@ -81,6 +83,45 @@ fn michael_scott_queue() {
 fn swap_queue() {
     let queue = SwapQueue::<0>::new();
     hand_over(|value| queue.enqueue(value), || queue.dequeue(), true);
+}
+
+#[test]
+fn two_lock_queue() {
+    let queue = TwoLockQueue::<0>::new();
+    hand_over(|value| queue.enqueue(value), || queue.dequeue(), true);
+}
+
+/// Every thread adds and removes all keys; for each key, what went in came out or is there.
+#[test]
+fn lazy_list_set() {
+    const KEYS: u32 = 16;
+    let set = LazyListSet::<0>::new();
+    let balance: Vec<Vec<i32>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let set = &set;
+                scope.spawn(move || {
+                    let mut balance = vec![0; KEYS as usize];
+                    for index in 0..EACH {
+                        let key = (index * (2 * thread + 1)) % KEYS;
+                        let change = if index / KEYS % 2 == thread % 2 {
+                            i32::from(set.add(key))
+                        } else {
+                            -i32::from(set.remove(key))
+                        };
+                        balance[key as usize] += change;
+                        set.contains(key);
+                    }
+                    balance
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for key in 0..KEYS {
+        let sum: i32 = balance.iter().map(|of| of[key as usize]).sum();
+        assert_eq!(sum, i32::from(set.contains(key)), "key {key}");
+    }
 }
 
 #[test]
