@@ -17,8 +17,6 @@ pub enum Replay {
     Queue(VecDeque<ValueId>),
     /// Last in, first out.
     Stack(Vec<ValueId>),
-    /// Least or greatest first; priorities that are smaller integers still.
-    Priorities(Priorities),
     /// Least first; priorities that are small integers.
     PriorityQueue(BinaryHeap<Reverse<u32>>),
     /// Greatest first; priorities that are small integers.
@@ -47,9 +45,11 @@ impl Replay {
         match (spec.kind, initial) {
             (Kind::Queue, Some(items)) if plain => Replay::Queue(items.into()),
             (Kind::Stack, Some(items)) if plain => Replay::Stack(items),
-            (Kind::PriorityQueue | Kind::PriorityQueueMax, Some(items)) if plain && items.is_empty() => {
-                let greatest_first = spec.kind == Kind::PriorityQueueMax;
-                Replay::Priorities(Priorities { greatest_first, ..Priorities::default() })
+            (Kind::PriorityQueue, Some(items)) if plain && items.is_empty() => {
+                Replay::PriorityQueue(BinaryHeap::new())
+            }
+            (Kind::PriorityQueueMax, Some(items)) if plain && items.is_empty() => {
+                Replay::PriorityQueueMax(BinaryHeap::new())
             }
             (Kind::Set, Some(items)) if plain => {
                 let mut members = Members::default();
@@ -95,24 +95,6 @@ impl Replay {
                 }
                 _ => answers(pending, result, items.pop()),
             },
-            Replay::Priorities(priorities) => match code {
-                codes::priority_queue::INSERT if arg.0 < Priorities::LIMIT => {
-                    priorities.insert(arg.0);
-                    true
-                }
-                codes::priority_queue::INSERT => {
-                    let values = priorities.values();
-                    *self = match priorities.greatest_first {
-                        true => Replay::PriorityQueueMax(values.into()),
-                        false => Replay::PriorityQueue(values.into_iter().map(Reverse).collect()),
-                    };
-                    self.step(spec, symbols, op)
-                }
-                codes::priority_queue::REMOVE => {
-                    answers(pending, result, priorities.remove_first().map(ValueId))
-                }
-                _ => self.leave_fast_form(spec, symbols, op),
-            },
             Replay::PriorityQueue(heap) => match code {
                 codes::priority_queue::INSERT if arg.small().is_some() => {
                     heap.push(Reverse(arg.0));
@@ -155,7 +137,6 @@ impl Replay {
     /// A priority that is no small integer, or a change of key: go on with the readable specification.
     fn leave_fast_form(&mut self, spec: &Builtin, symbols: &Symbols, op: &Operation) -> bool {
         let values: Vec<u32> = match self {
-            Replay::Priorities(priorities) => priorities.values(),
             Replay::PriorityQueue(heap) => heap.iter().map(|Reverse(v)| *v).collect(),
             Replay::PriorityQueueMax(heap) => heap.iter().copied().collect(),
             _ => Vec::new(),
@@ -235,87 +216,6 @@ impl Members {
             return self.others.contains(&value);
         }
         self.bits.get((value.0 / 64) as usize).is_some_and(|word| word >> (value.0 % 64) & 1 == 1)
-    }
-}
-
-/// Integers, the first of them at hand: a bit for each, a bit for each word of bits that is not zero, and so on; what is there
-/// more than once is counted apart.
-#[derive(Clone, Debug, Default)]
-pub struct Priorities {
-    greatest_first: bool,
-    levels: [Vec<u64>; 4],
-    /// How often a value is there beyond the first time.
-    more: FxHashMap<u32, u32>,
-}
-
-impl Priorities {
-    /// Larger ones are not kept in this form.
-    const LIMIT: u32 = 1 << 26;
-
-    #[inline]
-    fn insert(&mut self, value: u32) {
-        let mut words = (value as usize >> 6) + 1;
-        if words > self.levels[0].len() {
-            words = words.next_power_of_two();
-            for level in &mut self.levels {
-                level.resize(words, 0);
-                words = words.div_ceil(64);
-            }
-        }
-        let mut at = value as usize;
-        if self.levels[0][at >> 6] >> (at & 63) & 1 == 1 {
-            *self.more.entry(value).or_default() += 1;
-            return;
-        }
-        for level in &mut self.levels {
-            level[at >> 6] |= 1 << (at & 63);
-            at >>= 6;
-        }
-    }
-
-    /// Takes out the value that leaves first.
-    #[inline]
-    fn remove_first(&mut self) -> Option<u32> {
-        let top = &self.levels[3];
-        let mut at = match self.greatest_first {
-            false => top.iter().position(|word| *word != 0)?,
-            true => top.iter().rposition(|word| *word != 0)?,
-        };
-        for level in self.levels.iter().rev() {
-            let bit =
-                if self.greatest_first { 63 - level[at].leading_zeros() } else { level[at].trailing_zeros() };
-            at = at << 6 | bit as usize;
-        }
-        let value = at as u32;
-        if !self.more.is_empty()
-            && let Some(more) = self.more.get_mut(&value)
-        {
-            *more -= 1;
-            if *more == 0 {
-                self.more.remove(&value);
-            }
-            return Some(value);
-        }
-        for level in &mut self.levels {
-            level[at >> 6] &= !(1 << (at & 63));
-            if level[at >> 6] != 0 {
-                break;
-            }
-            at >>= 6;
-        }
-        Some(value)
-    }
-
-    /// All values, as often as they are there.
-    fn values(&self) -> Vec<u32> {
-        let mut values: Vec<u32> = Vec::new();
-        for (word, &bits) in (0..).zip(&self.levels[0]) {
-            values.extend((0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| word << 6 | bit));
-        }
-        for (&value, &more) in &self.more {
-            values.extend(std::iter::repeat_n(value, more as usize));
-        }
-        values
     }
 }
 
