@@ -52,6 +52,17 @@ impl Options {
     }
 }
 
+/// Builds and runs the explorer's benchmark, which has its peers as dependencies and so is a workspace of its own.
+pub fn explore() -> Result<(), String> {
+    let manifest = crate::root().join("benches/explore/Cargo.toml");
+    let status = Command::new("cargo")
+        .args(["run", "--release", "--manifest-path"])
+        .arg(manifest)
+        .status()
+        .map_err(|error| format!("cargo does not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err("the benchmark failed".to_owned()) }
+}
+
 /// One run of `linpoint check`.
 #[derive(Clone, Debug)]
 struct Run {

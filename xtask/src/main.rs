@@ -4,6 +4,7 @@
 //! cargo xtask ci                                     everything a change must pass
 //! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
+//! cargo xtask bench explore                          executions per second of the explorer, beside loom and shuttle
 //! ```
 
 mod bench;
@@ -12,8 +13,7 @@ mod ci;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask ci | bench history [--quick] [--peers DIR] | bench bars [--peers DIR]";
+const USAGE: &str = "usage: cargo xtask ci | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench explore";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
             Some(options) => bench::bars::run(&options),
             None => Err(USAGE.into()),
         },
+        ["bench", "explore"] => bench::explore(),
         _ => Err(USAGE.into()),
     };
     match done {
