@@ -35,8 +35,17 @@ pub(crate) struct Key {
     /// The operations that returned.
     pub(crate) returned: u64,
     pub(crate) stuck: bool,
-    /// Own steps of each thread, while counting.
-    own: Vec<u32>,
+    /// Where each thread is, while the steps are read.
+    threads: Vec<Reader>,
+}
+
+/// A thread while the steps are read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reader {
+    /// The operation it is in, or comes to next.
+    operation: usize,
+    /// Its steps so far.
+    steps: u32,
 }
 
 impl Key {
@@ -54,30 +63,36 @@ impl Key {
     /// had begun when it made its last step.
     pub(crate) fn compute_in_order(&mut self, run: &Run, operations: usize) {
         self.find_spans(run, operations);
-        self.own.clear();
-        self.own.resize(run.threads.len(), 0);
+        self.threads.clear();
+        self.threads.resize(run.threads.len(), Reader::default());
+        for (index, span) in self.spans.iter().enumerate().rev() {
+            // Operations of a thread are numbered in its order: the last written here is its first.
+            if span.called {
+                self.threads[span.thread].operation = index;
+            }
+        }
         self.cannot.resize(operations, 0);
         self.after.resize(operations, 0);
-        // Which operation each thread is in comes from the spans, in order: they are numbered so.
         let mut begun = 0u64;
         let mut ended = 0u64;
         for step in &run.steps {
             let thread = step.thread.index();
-            let own = self.own[thread];
-            self.own[thread] += 1;
-            for (index, span) in self.spans.iter().enumerate() {
-                if !span.called || span.thread != thread {
-                    continue;
-                }
-                let bit = 1 << index;
-                if span.from == own && span.from < span.to {
-                    begun |= bit;
-                    self.after[index] = ended;
-                }
-                if span.returned && span.to == own + 1 {
-                    ended |= bit;
-                    self.cannot[index] = begun;
-                }
+            let Reader { operation, steps } = self.threads[thread];
+            self.threads[thread].steps += 1;
+            let Some(span) = self.spans.get(operation).filter(|span| span.called && span.thread == thread)
+            else {
+                continue;
+            };
+            if span.from == steps {
+                begun |= 1 << operation;
+                self.after[operation] = ended;
+            }
+            if span.returned && span.to == steps + 1 {
+                ended |= 1 << operation;
+                self.cannot[operation] = begun;
+                let next =
+                    self.spans[operation + 1..].iter().position(|span| span.thread == thread && span.called);
+                self.threads[thread].operation = next.map_or(operations, |next| operation + 1 + next);
             }
         }
     }

@@ -349,7 +349,9 @@ impl Execution {
     fn compute_enabled(&mut self) {
         let mut enabled = self.standing;
         for thread in self.waiting.iter() {
-            if let Some((wait, object)) = self.threads[thread.index()].intent.and_then(|intent| intent.wait) {
+            if let Some((wait, object)) =
+                self.threads[thread.index()].intent.as_ref().and_then(|intent| intent.wait)
+            {
                 // SAFETY: promised by whoever made the announcement; the thread still stands at it.
                 if unsafe { (wait.ready)(object) } {
                     enabled.insert(thread);
@@ -409,8 +411,8 @@ impl Execution {
         let state = &mut self.threads[thread.index()];
         state.steps += 1;
         let turns = self.spinning.contains(thread);
-        let may_wait = turns || state.intent.is_some_and(|intent| intent.wait.is_some());
-        let action = state.intent.map_or(Action::Block, |intent| intent.action);
+        let may_wait = turns || state.intent.as_ref().is_some_and(|intent| intent.wait.is_some());
+        let action = state.intent.as_ref().map_or(Action::Block, |intent| intent.action);
         self.last = Some(thread);
         self.standing.remove(thread);
         self.waiting.remove(thread);
@@ -641,7 +643,8 @@ unsafe fn decide(this: *mut Execution) {
         };
         debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
         if me.mode == Mode::Exploring {
-            let action = me.threads[chosen.index()].intent.map_or(Action::Block, |intent| intent.action);
+            let action =
+                me.threads[chosen.index()].intent.as_ref().map_or(Action::Block, |intent| intent.action);
             if let Err(explanation) = me.shims.same(step, chosen, action, me.enabled, me.stuttering) {
                 me.failure = Some(Failure::Nondeterminism { step, explanation });
                 return;
@@ -805,10 +808,10 @@ impl Handle {
         ordering: Ordering,
         bits: u64,
     ) {
-        let _outside = heap::Outside::enter();
         // SAFETY: as in `point`; nothing here switches or calls code of the program.
         unsafe {
             let me = &mut *self.0;
+            let _outside = me.compares.then(heap::Outside::enter);
             if me.mode == Mode::Unwinding {
                 return;
             }
