@@ -24,7 +24,7 @@ fn waiting_inside_an_atomic_block() {
     assert!(text.starts_with("misuse: thread 0 waits to lock at "), "{text}");
     assert!(text.ends_with("inside an atomic block, where no other thread can go"), "{text}");
     for program in [
-        || drop(atomically(|| Barrier::new(2).wait())),
+        || assert!(atomically(|| Barrier::new(2).wait()).is_leader()),
         || atomically(thread::park),
         || assert!(atomically(|| Condvar::new().wait(Mutex::new(()).lock().unwrap()).is_ok())),
         || atomically(|| thread::spawn(thread::park).join().unwrap()),
@@ -95,8 +95,8 @@ fn runs_that_fail_are_taken_down_whatever_their_destructors_do() {
             let _b = b.lock().unwrap();
         }
         child.join().unwrap();
-        let sum = *a.lock().unwrap() + *b.lock().unwrap();
-        sum
+        let (a, b) = (*a.lock().unwrap(), *b.lock().unwrap());
+        a + b
     });
     assert_eq!(found.failure_names(), ["deadlock"]);
     assert_eq!(found.set(), [4]);

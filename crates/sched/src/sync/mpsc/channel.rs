@@ -372,11 +372,14 @@ impl<T> Channel<T> {
                 // SAFETY: the object is the channel, or in the caller's frame.
                 handle.wait(unsafe { Intent::waiting(action, self.address(), wait, object) });
             }
-            // SAFETY: as above.
-            None => assert!(
-                unsafe { (wait.ready)(object) },
-                "a channel that was made inside an exploration cannot be waited for outside it"
-            ),
+            None => {
+                // SAFETY: as above.
+                let ready = unsafe { (wait.ready)(object) };
+                assert!(
+                    ready,
+                    "a channel that was made inside an exploration cannot be waited for outside it"
+                );
+            }
         }
     }
 
