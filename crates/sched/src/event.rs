@@ -168,6 +168,26 @@ pub enum Action {
 }
 
 impl Action {
+    /// Is it an operation on an atomic?
+    pub fn is_atomic(self) -> bool {
+        matches!(
+            self,
+            Action::Load
+                | Action::Store
+                | Action::Swap
+                | Action::CompareExchange
+                | Action::FetchAdd
+                | Action::FetchSub
+                | Action::FetchAnd
+                | Action::FetchNand
+                | Action::FetchOr
+                | Action::FetchXor
+                | Action::FetchMax
+                | Action::FetchMin
+                | Action::FetchUpdate
+        )
+    }
+
     /// As a person reads it in a trace.
     pub fn name(self) -> &'static str {
         match self {

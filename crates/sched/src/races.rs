@@ -34,7 +34,7 @@
 //! The end of a thread and a join, the creation of a thread and its first step are ordered, and are never races.
 
 use crate::clocks::Clocks;
-use crate::event::{Action, Effect, ThreadId};
+use crate::event::{Access, Action, Effect, ThreadId};
 use crate::run::{Blocked, Run};
 
 /// The races that end in one step. Reused.
@@ -160,8 +160,10 @@ fn could_go(run: &Run, clocks: &Clocks, waiter: &Waiter, writes: &[u32], g: usiz
     let aside = |&&w: &&u32| w as usize != g && !clocks.before_or_equal(g, w as usize);
     let spins = waiter.action == Action::Look;
     if spins && writes.iter().any(|w| aside(&w)) {
-        // Any change lets it go on.
-        return Could::Yes;
+        // Any change lets it go on; but a lock that is taken and released need not be one.
+        let plain = |access: &Access| !access.effect.writes() || access.action.is_atomic();
+        let sure = writes.iter().all(|&w| run.accesses_of(w as usize).iter().all(plain));
+        return if sure { Could::Yes } else { Could::Unknown };
     }
     if writes.iter().filter(aside).any(|&w| w as usize > g) {
         return Could::Unknown;

@@ -3,6 +3,7 @@
 mod compare;
 mod first_violation;
 mod keys;
+mod litmus;
 mod named_programs;
 mod plans;
 mod programs;

@@ -9,7 +9,7 @@ use linpoint_sched::clocks::Clocks;
 use linpoint_sched::random::Random;
 use linpoint_sched::semaphore::Semaphore;
 use linpoint_sched::strategy::Strategy;
-use linpoint_sched::{Ending, Execution, Limits, Run, atomically, thread};
+use linpoint_sched::{Ending, Execution, Limits, Run, atomically, sync, thread};
 
 /// One instruction. Locations, semaphores and registers are numbers; a register keeps what was read last.
 #[derive(Clone, Debug)]
@@ -34,6 +34,22 @@ pub enum Op {
     SpinEither(usize, usize),
     /// Reads one location and adds to another, as one step.
     Block(usize, usize),
+    /// Holds a lock over these.
+    Locked(usize, Vec<Op>),
+    /// The same, if the lock is free.
+    IfFree(usize, Vec<Op>),
+    /// Holds a lock together with others who read, over these.
+    Reading(Vec<Op>),
+    /// Holds the same lock alone.
+    Writing(Vec<Op>),
+    /// Takes the first lock, waits to be notified, and releases it.
+    Wait,
+    /// The same until the value behind the lock is not zero.
+    WaitWhile,
+    /// Makes the value behind the first lock one more and notifies one.
+    NotifyOne,
+    /// Notifies all, without the lock.
+    NotifyAll,
     /// Starts a thread with these instructions and does not wait for it.
     Spawn(Vec<Op>),
     /// The same, and waits for its end.
@@ -56,6 +72,8 @@ pub enum Kind {
     Waiting,
     /// Spin loops too.
     Spinning,
+    /// Locks and a condition variable.
+    Locking,
     /// Everything: atomic blocks, threads that start threads.
     All,
 }
@@ -66,6 +84,9 @@ const LOCATIONS: usize = 3;
 struct World {
     cells: [AtomicU32; LOCATIONS],
     semaphores: Vec<Semaphore>,
+    locks: [sync::Mutex<u32>; 2],
+    shared: sync::RwLock<()>,
+    notified: sync::Condvar,
     seen: Mutex<Vec<(String, u32)>>,
 }
 
@@ -93,8 +114,24 @@ impl Program {
             Kind::Plain => 9,
             Kind::Waiting => 14,
             Kind::Spinning => 16,
-            Kind::All => 20,
+            Kind::All | Kind::Locking => 20,
         };
+        let mut inner = || (0..random.below(3)).map(|_| Program::op(random, Kind::Plain, false)).collect();
+        if kind == Kind::Locking && outer {
+            let inner = inner();
+            match random.below(11) {
+                0 | 1 => return Op::Locked(random.below(2), inner),
+                2 => return Op::IfFree(random.below(2), inner),
+                3 => return Op::Reading(inner),
+                4 => return Op::Writing(inner),
+                5 => return Op::Wait,
+                6 => return Op::WaitWhile,
+                7 => return Op::NotifyOne,
+                8 => return Op::NotifyAll,
+                9 => return Op::Locked(0, vec![Op::Locked(1, inner)]),
+                _ => return Op::Locked(1, vec![Op::Load(loc)]),
+            }
+        }
         match random.below(kinds) {
             0 | 1 => Op::Load(loc),
             2 => Op::Store(loc, value),
@@ -124,18 +161,54 @@ impl Program {
         Arc::new(World {
             cells: [const { AtomicU32::new(0) }; LOCATIONS],
             semaphores: self.permits.iter().map(|&permits| Semaphore::new(permits)).collect(),
+            locks: Default::default(),
+            shared: sync::RwLock::new(()),
+            notified: sync::Condvar::new(),
             seen: Mutex::new(Vec::new()),
         })
     }
 }
 
 fn interpret(world: &Arc<World>, name: &str, ops: &[Op]) {
-    let mut last = 0;
+    interpret_from(world, name, ops, &mut 0, &mut 0);
+}
+
+fn interpret_from(world: &Arc<World>, name: &str, ops: &[Op], register: &mut u32, born: &mut u32) {
     let mut at = 0;
-    let mut born = 0;
     while let Some(op) = ops.get(at) {
         at += 1;
+        let mut last = *register;
         match op {
+            Op::Locked(index, inner) => {
+                let _guard = world.locks[*index].lock().unwrap();
+                interpret_from(world, name, inner, &mut last, born);
+            }
+            Op::IfFree(index, inner) => {
+                if let Ok(_guard) = world.locks[*index].try_lock() {
+                    interpret_from(world, name, inner, &mut last, born);
+                }
+            }
+            Op::Reading(inner) => {
+                let _guard = world.shared.read().unwrap();
+                interpret_from(world, name, inner, &mut last, born);
+            }
+            Op::Writing(inner) => {
+                let _guard = world.shared.write().unwrap();
+                interpret_from(world, name, inner, &mut last, born);
+            }
+            Op::Wait => {
+                let guard = world.locks[0].lock().unwrap();
+                last = *world.notified.wait(guard).unwrap();
+            }
+            Op::WaitWhile => {
+                let guard = world.locks[0].lock().unwrap();
+                last = *world.notified.wait_while(guard, |value| *value == 0).unwrap();
+            }
+            Op::NotifyOne => {
+                *world.locks[0].lock().unwrap() += 1;
+                world.notified.notify_one();
+            }
+            Op::NotifyAll => world.notified.notify_all(),
             Op::Load(loc) => last = world.cells[*loc].load(SeqCst),
             Op::Store(loc, value) => world.cells[*loc].store(*value, SeqCst),
             Op::Copy(loc) => world.cells[*loc].store(last, SeqCst),
@@ -170,7 +243,7 @@ fn interpret(world: &Arc<World>, name: &str, ops: &[Op]) {
             }),
             Op::Spawn(inner) | Op::SpawnJoin(inner) => {
                 let child = format!("{name}.{born}");
-                born += 1;
+                *born += 1;
                 let (shared, ops) = (Arc::clone(world), inner.clone());
                 let handle = thread::spawn(move || interpret(&shared, &child, &ops));
                 if matches!(op, Op::SpawnJoin(_)) {
@@ -178,7 +251,7 @@ fn interpret(world: &Arc<World>, name: &str, ops: &[Op]) {
                 }
             }
         }
-        // A semicolon-free log: who saw what, in that thread's order.
+        *register = last;
         world.seen.lock().unwrap().push((name.to_string(), last));
     }
 }

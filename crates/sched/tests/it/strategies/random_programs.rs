@@ -22,3 +22,8 @@ fn spin_loops() {
 fn everything() {
     compare(Kind::All, 4, 200, 400);
 }
+
+#[test]
+fn locks() {
+    compare(Kind::Locking, 5, 200, 400);
+}
