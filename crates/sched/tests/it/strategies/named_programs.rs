@@ -137,7 +137,7 @@ pub fn michael_scott(threads: usize) {
     });
 }
 
-/// The snapshot of two cells with versions (Sezgin, Tasiran and Qadeer 2010, figure 1), a cell a word.
+/// The snapshot of two cells with versions (Sezgin, Tasiran, Muslu and Qadeer 2010, figure 1), a cell a word.
 #[derive(Default)]
 pub struct Snapshot {
     cells: [AtomicU32; 2],
