@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ThreadId;
 use crate::watch::NONE;
+use crate::{ThreadId, VarId};
 
 /// The name of a procedure in events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +19,9 @@ pub(crate) struct ExitTerm {
     pub generation: u32,
     pub term: u32,
 }
+
+/// Which variable, beside the term: it is known as long as the procedure is open, also if the claim is gone.
+pub(crate) type Exit = (ExitTerm, VarId);
 
 #[derive(Default)]
 pub(crate) struct Activations {
@@ -34,7 +37,7 @@ struct Activation {
 }
 
 struct Link {
-    term: ExitTerm,
+    term: Exit,
     next: u32,
 }
 
@@ -44,7 +47,7 @@ impl Activations {
     }
 
     /// Lets a term wait for the innermost open procedure of the thread; false if there is none.
-    pub fn wait(&mut self, thread: ThreadId, term: ExitTerm) -> bool {
+    pub fn wait(&mut self, thread: ThreadId, term: Exit) -> bool {
         let Some(top) = self.stacks.get_mut(&thread).and_then(|stack| stack.last_mut()) else { return false };
         let link = Link { term, next: top.exits };
         top.exits = if self.free == 0 {
@@ -59,9 +62,32 @@ impl Activations {
         true
     }
 
+    /// Is a procedure of the thread open?
+    pub fn is_inside(&self, thread: ThreadId) -> bool {
+        self.stacks.get(&thread).is_some_and(|stack| !stack.is_empty())
+    }
+
+    /// Does the end of the innermost activation of the procedure ask for the value of a variable that others can write?
+    pub fn looks(&self, thread: ThreadId, procedure: ProcedureId) -> bool {
+        let stack = self.stacks.get(&thread);
+        let Some(open) = stack.and_then(|stack| stack.iter().rfind(|open| open.procedure == procedure))
+        else {
+            return false;
+        };
+        let mut link = open.exits;
+        while link != NONE {
+            let Link { term: (_, variable), next } = self.links[link as usize];
+            if variable.address().is_some() {
+                return true;
+            }
+            link = next;
+        }
+        false
+    }
+
     /// Closes the innermost activation of the procedure, with those inside it whose end was not reported; hands out the terms that waited,
     /// saying of each whether it was for this procedure. An exit without an entry is ignored.
-    pub fn exit(&mut self, thread: ThreadId, procedure: ProcedureId, mut each: impl FnMut(ExitTerm, Closed)) {
+    pub fn exit(&mut self, thread: ThreadId, procedure: ProcedureId, mut each: impl FnMut(Exit, Closed)) {
         let Some(stack) = self.stacks.get_mut(&thread) else { return };
         let Some(depth) = stack.iter().rposition(|open| open.procedure == procedure) else { return };
         while stack.len() > depth {

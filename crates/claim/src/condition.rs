@@ -53,6 +53,7 @@ pub struct ConditionDraft {
 impl ConditionDraft {
     /// Watches a variable; returns its place among the values that the condition will be given.
     pub fn watch<V: Variable + ?Sized>(&mut self, variable: &V) -> usize {
+        variable.note_condition();
         self.watch_bits(variable.id(), variable.peek().to_bits())
     }
 

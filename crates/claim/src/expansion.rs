@@ -2,19 +2,21 @@
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::rc::Rc;
 
 pub use crate::condition::{Condition, ConditionDraft};
 pub use crate::explanation::Explanation;
 use crate::host::{self, Host};
 use crate::monitor::ClaimId;
-use crate::{Kind, Site, ThreadId, ThreadSet, Threads, Value, Variable};
+use crate::{Kind, Monitor, Site, ThreadId, ThreadSet, Threads, Value, Variable};
 
 /// Makes a claim: runs `read`, which reads the plain terms and adds the others, as one step.
+#[track_caller]
 pub fn make(site: &'static Site, read: impl FnOnce(&mut Draft)) {
     let Some(host) = host::current() else { return };
     let mut read = Some(read);
-    host.atomically(&mut || {
+    host.atomically(Location::caller(), &mut || {
         let Some(read) = read.take() else { return };
         let reading = Reading::begin(&host);
         let mut draft = Draft { host: &host, thread: host.thread(), site, id: None };
@@ -28,14 +30,14 @@ struct Reading<'a>(&'a Rc<dyn Host>);
 
 impl Reading<'_> {
     fn begin(host: &Rc<dyn Host>) -> Reading<'_> {
-        host.monitor().borrow_mut().begin_reading();
+        host.tell(&mut |monitor, _| monitor.begin_reading());
         Reading(host)
     }
 }
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        self.0.monitor().borrow_mut().end_reading();
+        self.0.tell(&mut |monitor, _| monitor.end_reading());
     }
 }
 
@@ -55,7 +57,7 @@ impl Draft<'_> {
 
     /// The claim is true whatever its terms will be.
     pub fn held(&mut self) {
-        self.host.monitor().borrow_mut().claim_held();
+        self.tell(Monitor::claim_held);
     }
 
     /// `First`.
@@ -66,7 +68,7 @@ impl Draft<'_> {
         threads: ThreadSet,
     ) -> Slot<V::Value> {
         let (id, variable) = (self.id(), variable.id());
-        Slot::new(self.host.monitor().borrow_mut().add_first(id, variable, kind, threads))
+        Slot::new(self.tell(|monitor| monitor.add_first(id, variable, kind, threads)))
     }
 
     /// `Last`.
@@ -78,23 +80,39 @@ impl Draft<'_> {
         condition: Condition,
     ) -> Slot<V::Value> {
         let (id, variable) = (self.id(), variable.id());
-        Slot::new(self.host.monitor().borrow_mut().add_last(id, variable, kind, threads, condition))
+        Slot::new(self.tell(|monitor| monitor.add_last(id, variable, kind, threads, condition)))
     }
 
     /// `Exit`.
     pub fn exit<V: Variable + ?Sized>(&mut self, variable: &V) -> Slot<V::Value> {
         let (id, bits) = (self.id(), variable.peek().to_bits());
-        Slot::new(self.host.monitor().borrow_mut().add_exit(id, variable.id(), bits))
+        Slot::new(self.tell(|monitor| monitor.add_exit(id, variable.id(), bits)))
     }
 
     /// All terms are there.
     pub fn close(&mut self, predicate: impl Fn(&[u128], Option<&mut Explanation<'_>>) -> bool + 'static) {
         let id = self.id();
-        self.host.monitor().borrow_mut().close_claim(id, Box::new(predicate));
+        self.tell(|monitor| monitor.close_claim(id, Box::new(predicate)));
     }
 
     fn id(&mut self) -> ClaimId {
-        *self.id.get_or_insert_with(|| self.host.monitor().borrow_mut().open_claim(self.thread, self.site))
+        if let Some(id) = self.id {
+            return id;
+        }
+        let (thread, site) = (self.thread, self.site);
+        let id = self.tell(|monitor| monitor.open_claim(thread, site));
+        self.id = Some(id);
+        id
+    }
+
+    fn tell<T: Default>(&self, event: impl FnOnce(&mut Monitor) -> T) -> T {
+        let (mut event, mut result) = (Some(event), T::default());
+        self.host.tell(&mut |monitor, _| {
+            if let Some(event) = event.take() {
+                result = event(monitor);
+            }
+        });
+        result
     }
 }
 

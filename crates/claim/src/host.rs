@@ -4,6 +4,7 @@
 //! the OS thread. Without a host a claim does nothing, at the cost of reading one thread-local flag.
 
 use std::cell::{Cell, RefCell};
+use std::panic::Location;
 use std::rc::Rc;
 
 use crate::guard::is_deciding;
@@ -17,9 +18,21 @@ pub trait Host {
     /// The monitor of the run. Borrowed for one event at a time, never while code of the program runs.
     fn monitor(&self) -> &RefCell<Monitor>;
 
-    /// Runs `step` once, as one step of the running thread: no other thread runs meanwhile. The reads that happen inside are the plain terms of
-    /// a claim; an explorer counts them as accesses of this step.
-    fn atomically(&self, step: &mut dyn FnMut()) {
+    /// Is the run one whose claims count? If not, nothing is reported and claims do nothing.
+    fn is_listening(&self) -> bool {
+        true
+    }
+
+    /// Tells the monitor of an event of the running thread.
+    fn tell(&self, event: &mut dyn FnMut(&mut Monitor, ThreadId)) {
+        event(&mut self.monitor().borrow_mut(), self.thread());
+    }
+
+    /// Runs `step` once, as one step of the running thread at `site`: no other thread runs meanwhile. It makes a claim, whose plain terms are
+    /// read inside; an explorer counts these reads as accesses of this step. Or it is an event that claims wait for and that is no access of
+    /// something shared: an explorer lets others go before it, so that none of its places among their accesses is left out.
+    fn atomically(&self, site: &'static Location<'static>, step: &mut dyn FnMut()) {
+        let _ = site;
         step();
     }
 }
@@ -56,12 +69,12 @@ pub fn is_active() -> bool {
     ACTIVE.get()
 }
 
-/// The host, unless there is none or a claim is being decided at this moment.
+/// The host, unless there is none, or it does not listen, or a claim is being decided at this moment.
 pub(crate) fn current() -> Option<Rc<dyn Host>> {
     if !is_active() || is_deciding() {
         return None;
     }
-    HOST.try_with(|host| host.borrow().clone()).ok().flatten()
+    HOST.try_with(|host| host.borrow().clone()).ok().flatten().filter(|host| host.is_listening())
 }
 
 /// Tells the monitor of an access by the running thread, after which the variable has the value `bits`.
@@ -75,8 +88,24 @@ pub fn report(variable: VarId, access: Kind, bits: u128) {
 /// Tells the monitor something about the running thread.
 pub(crate) fn tell(event: impl FnOnce(&mut Monitor, ThreadId)) {
     if let Some(host) = current() {
-        event(&mut host.monitor().borrow_mut(), host.thread());
+        let mut event = Some(event);
+        host.tell(&mut |monitor, thread| {
+            if let Some(event) = event.take() {
+                event(monitor, thread);
+            }
+        });
     }
+}
+
+/// Runs `step` as a step of the running thread.
+pub(crate) fn as_step(site: &'static Location<'static>, step: impl FnOnce()) {
+    let Some(host) = current() else { return step() };
+    let mut step = Some(step);
+    host.atomically(site, &mut || {
+        if let Some(step) = step.take() {
+            step();
+        }
+    });
 }
 
 /// The running thread; thread 0 without a host.

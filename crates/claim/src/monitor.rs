@@ -45,7 +45,7 @@ pub struct Monitor {
 }
 
 /// A claim whose terms are being added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClaimId {
     claim: u32,
     generation: u32,
@@ -106,10 +106,10 @@ impl Monitor {
             let term = &mut claim.terms[node.term as usize];
             let mut marked = false;
             if let (Role::Condition(index) | Role::Both(index), true) = (node.role, access.writes()) {
-                if let (Some(footprint), Shape::Last { kind, .. }) = (&mut self.footprint, &term.shape) {
-                    footprint.push((term.variable, conflicting(*kind)));
-                }
                 marked |= term.on_condition(index as usize, bits);
+                if let Some(footprint) = &mut self.footprint {
+                    term.condition_footprint(thread, variable, footprint);
+                }
             }
             if let Role::Value | Role::Both(_) = node.role {
                 marked |= term.on_access(thread, access, seen, statement);
@@ -158,7 +158,11 @@ impl Monitor {
         self.events += 1;
         let now = self.now();
         let Monitor { activations, claims, unsettled, footprint, .. } = self;
-        activations.exit(thread, procedure, |exit, closed| {
+        activations.exit(thread, procedure, |(exit, variable), closed| {
+            if let (Some(footprint), None, Closed::Itself) = (&mut *footprint, bottom, closed) {
+                // Whatever became of the claim: a step must not touch more or less because of a step it does not depend on.
+                footprint.push((variable, Kind::Rd));
+            }
             let claim = &mut claims[exit.claim as usize];
             if claim.generation != exit.generation {
                 return;
@@ -171,9 +175,6 @@ impl Monitor {
             match bottom {
                 Some(bottom) => term.status = Status::Bottom(bottom),
                 None => term.on_exit(now),
-            }
-            if let Some(footprint) = footprint {
-                footprint.push((term.variable, Kind::Rd));
             }
             unsettled.push(exit);
         });
@@ -247,7 +248,7 @@ impl Monitor {
 
     /// Adds `First(variable, kind, threads)`: the value of the variable after the first matching access.
     pub fn add_first(&mut self, id: ClaimId, variable: VarId, kind: Kind, threads: ThreadSet) -> u32 {
-        self.touch(variable, conflicting(kind));
+        self.touch_awaited(id, variable, kind, &threads);
         self.add_term(id, Term::first(variable, kind, threads))
     }
 
@@ -261,7 +262,7 @@ impl Monitor {
         threads: ThreadSet,
         condition: Condition,
     ) -> u32 {
-        self.touch(variable, conflicting(kind));
+        self.touch_awaited(id, variable, kind, &threads);
         condition.variables().for_each(|variable| self.touch(variable, Kind::Rd));
         self.add_term(id, Term::last(variable, kind, threads, condition))
     }
@@ -294,7 +295,7 @@ impl Monitor {
         for (index, term) in (0..).zip(&mut claim.terms) {
             if let Shape::Exit = term.shape {
                 let exit = ExitTerm { claim: id.claim, generation: id.generation, term: index };
-                if !self.activations.wait(claim.thread, exit) {
+                if !self.activations.wait(claim.thread, (exit, term.variable)) {
                     term.status = Status::Bottom(Bottom::NoProcedure);
                 }
             }
@@ -352,19 +353,22 @@ impl Monitor {
             if place.generation != generation {
                 continue;
             }
+            let is_ghost = place.predicate.is_none();
             let term = &mut place.terms[term as usize];
             term.settle(now);
             match term.status {
                 // Its condition was true only within the block.
                 Status::Waiting | Status::Marked(_) => continue,
-                Status::Bottom(_) => self.give_up(claim),
+                Status::Bottom(_) if !is_ghost => self.give_up(claim),
                 // Marked twice in one block, and settled already.
-                Status::Fixed { .. } if term.first_watch == NONE => continue,
-                Status::Fixed { .. } => {
+                Status::Fixed { .. } | Status::Bottom(_) if term.first_watch == NONE => continue,
+                Status::Fixed { .. } | Status::Bottom(_) => {
                     self.watches.remove_chain(std::mem::replace(&mut term.first_watch, NONE));
                     place.waiting -= 1;
-                    if place.waiting == 0 {
-                        self.decide(claim);
+                    match (place.waiting, is_ghost) {
+                        (0, false) => self.decide(claim),
+                        (0, true) => self.bury(claim),
+                        _ => {}
                     }
                 }
             }
@@ -396,6 +400,7 @@ impl Monitor {
             self.counts.violated += 1;
             self.failures.push(failure);
         }
+        self.alive -= 1;
         self.bury(claim);
     }
 
@@ -428,17 +433,38 @@ impl Monitor {
             self.undecided.push(Undecided { site, thread, made_at, term, bottom });
         }
         self.counts.undecided += 1;
-        self.bury(claim);
+        self.alive -= 1;
+        self.haunt(claim);
     }
 
-    /// Removes a live claim.
+    /// A claim was given up. Where footprints are kept, its `Last` terms go on to touch what they would have: what a write to a condition's
+    /// variable touches must not depend on whether some other term of the claim, which that write knows nothing of, is ⊥ already.
+    fn haunt(&mut self, claim: u32) {
+        let place = &mut self.claims[claim as usize];
+        place.predicate = None;
+        place.waiting = 0;
+        for term in &mut place.terms {
+            let stays = self.footprint.is_some()
+                && matches!(term.shape, Shape::Last { .. })
+                && matches!(term.status, Status::Waiting | Status::Marked(_));
+            if stays && term.first_watch != NONE {
+                place.waiting += 1;
+            } else {
+                self.watches.remove_chain(std::mem::replace(&mut term.first_watch, NONE));
+            }
+        }
+        if place.waiting == 0 {
+            self.bury(claim);
+        }
+    }
+
+    /// Removes a claim.
     fn bury(&mut self, claim: u32) {
         for term in &mut self.claims[claim as usize].terms {
             self.watches.remove_chain(std::mem::replace(&mut term.first_watch, NONE));
         }
         self.release(claim);
         self.free_claims.push(claim);
-        self.alive -= 1;
     }
 
     /// Makes the place of a claim ready for another.
@@ -477,6 +503,17 @@ impl Monitor {
         &self.undecided
     }
 
+    /// Is a procedure of the thread open?
+    pub fn is_inside(&self, thread: ThreadId) -> bool {
+        self.activations.is_inside(thread)
+    }
+
+    /// Does the return of the procedure ask for the value of a variable that other threads can write? Then it matters where the return lies among
+    /// their writes.
+    pub fn return_looks(&self, thread: ThreadId, procedure: ProcedureId) -> bool {
+        self.activations.looks(thread, procedure)
+    }
+
     /// Terms visited because of accesses to variables that they watch.
     pub fn visits(&self) -> u64 {
         self.visits
@@ -490,10 +527,18 @@ impl Monitor {
         self.footprint.get_or_insert_default();
     }
 
-    /// The accesses that the events since [`Monitor::clear_footprint`] amount to, beside those that were reported. A claim that waits for an access
-    /// does not commute with that access, though it makes none itself; nor does a write that makes the condition of a `Last` term true, nor the
-    /// return of a procedure with writes to the variable of an `Exit` term. A pair `(x, Rd)` says that the present step does not commute with
-    /// writes of `x`; `(x, Wr)`, not with any access of `x`.
+    /// The accesses that the events since [`Monitor::clear_footprint`] amount to, beside those that were reported. A pair `(x, Rd)` says that the
+    /// present step does not commute with writes of `x`; `(x, Wr)`, not with any access of `x`.
+    ///
+    /// - A claim does not commute with the accesses by others that its `First` and `Last` terms wait for, nor with writes to the
+    ///   variables of conditions.
+    /// - A write to a variable of the condition of a live `Last` term asks for the others of that condition. If the condition holds then, it does
+    ///   not commute with the accesses that the term waits for.
+    /// - The return of a procedure does not commute with writes to the variables of the `Exit` terms that wait for it.
+    ///
+    /// If two events that follow each other, of different threads, do not conflict in this nor in their accesses, they can change places,
+    /// and every claim ends in the same way. What an event touches follows from the events it does not commute with, directly or through others:
+    /// so it is the same in every order that keeps these.
     pub fn footprint(&self) -> &[(VarId, Kind)] {
         self.footprint.as_deref().unwrap_or_default()
     }
@@ -501,6 +546,12 @@ impl Monitor {
     /// Begins the footprint of the next step.
     pub fn clear_footprint(&mut self) {
         self.footprint.iter_mut().for_each(Vec::clear);
+    }
+
+    fn touch_awaited(&mut self, id: ClaimId, variable: VarId, kind: Kind, threads: &ThreadSet) {
+        if threads.has_others(self.claims[id.claim as usize].thread) {
+            self.touch(variable, conflicting(kind));
+        }
     }
 
     fn touch(&mut self, variable: VarId, kind: Kind) {
@@ -511,7 +562,7 @@ impl Monitor {
 }
 
 /// The access that conflicts with every access of a kind.
-fn conflicting(kind: Kind) -> Kind {
+pub(crate) fn conflicting(kind: Kind) -> Kind {
     match kind {
         Kind::Wr => Kind::Rd,
         Kind::Rd | Kind::RW => Kind::Wr,

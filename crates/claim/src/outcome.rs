@@ -66,7 +66,7 @@ impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "claim failed: {}, made by thread {} at event {}",
+            "claim failed: {}, made by thread {} at step {}",
             self.site, self.thread.0, self.made_at
         )?;
         writeln!(f, "    {}", self.site.source)?;
@@ -76,11 +76,11 @@ impl Display for Failure {
         for term in &self.terms {
             write!(f, "  {:text$} = {:value$}", term.text, term.value)?;
             if term.fixed_at == self.made_at {
-                writeln!(f, "   now, event {}", term.seen_at)?;
+                writeln!(f, "   now, step {}", term.seen_at)?;
             } else if term.seen_at == term.fixed_at {
-                writeln!(f, "   event {}", term.fixed_at)?;
+                writeln!(f, "   step {}", term.fixed_at)?;
             } else {
-                writeln!(f, "   of event {}, final at event {}", term.seen_at, term.fixed_at)?;
+                writeln!(f, "   of step {}, final at step {}", term.seen_at, term.fixed_at)?;
             }
         }
         match &self.panic {
@@ -95,7 +95,7 @@ impl Display for Undecided {
         let term = self.site.terms.get(self.term as usize).copied().unwrap_or("a term");
         write!(
             f,
-            "claim undecided: {}, made by thread {} at event {}: {} {}",
+            "claim undecided: {}, made by thread {} at step {}: {} {}",
             self.site,
             self.thread.0,
             self.made_at,

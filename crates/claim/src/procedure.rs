@@ -21,21 +21,25 @@ pub fn procedure() -> Procedure {
     if let Some(id) = id {
         host::tell(|monitor, thread| monitor.enter(thread, id));
     }
-    Procedure { id }
+    Procedure { id, site: Location::caller() }
 }
 
 /// An open procedure.
 pub struct Procedure {
     /// Nothing if no host was there when it was opened.
     id: Option<ProcedureId>,
+    site: &'static Location<'static>,
 }
 
 impl Drop for Procedure {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
-        let unwinding = std::thread::panicking();
-        host::tell(
-            |monitor, thread| if unwinding { monitor.unwind(thread, id) } else { monitor.exit(thread, id) },
-        );
+        if std::thread::panicking() {
+            return host::tell(|monitor, thread| monitor.unwind(thread, id));
+        }
+        let Some(host) = host::current() else { return };
+        let looks = host.monitor().borrow().return_looks(host.thread(), id);
+        let returns = || host::tell(|monitor, thread| monitor.exit(thread, id));
+        if looks { host::as_step(self.site, returns) } else { returns() }
     }
 }

@@ -5,6 +5,7 @@
 //! monitor settles marked terms at the end of the statement.
 
 use crate::condition::Condition;
+use crate::monitor::conflicting;
 use crate::watch::NONE;
 use crate::{Kind, ThreadId, ThreadSet, VarId};
 
@@ -153,6 +154,17 @@ impl Term {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// What a write to `written`, a variable of the condition, amounts to: it asks for the other variables and, if the condition holds now, ends
+    /// the wait for accesses. `thread` is who writes: the order of its own accesses is fixed.
+    pub fn condition_footprint(&self, thread: ThreadId, written: VarId, footprint: &mut Vec<(VarId, Kind)>) {
+        let Shape::Last { kind, threads, condition } = &self.shape else { return };
+        footprint
+            .extend(condition.variables().filter(|&other| other != written).map(|other| (other, Kind::Rd)));
+        if matches!(self.status, Status::Marked(_) | Status::Bottom(_)) && threads.has_others(thread) {
+            footprint.push((self.variable, conflicting(*kind)));
         }
     }
 

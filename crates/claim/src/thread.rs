@@ -46,6 +46,14 @@ impl ThreadSet {
         self.lists(thread) != self.complement
     }
 
+    /// Is any thread but this one in the set?
+    pub fn has_others(&self, thread: ThreadId) -> bool {
+        // The complement of a finite set always has others.
+        self.complement
+            || self.low & !(1u64.checked_shl(thread.0).unwrap_or(0)) != 0
+            || self.high.iter().any(|&high| high != thread)
+    }
+
     /// Adds all threads of another set.
     pub fn add(&mut self, other: &ThreadSet) {
         match (self.complement, other.complement) {

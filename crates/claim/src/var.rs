@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt::{self, Debug, Formatter};
+use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Kind, Value, VarId, Variable, host};
@@ -29,12 +30,14 @@ pub struct Var<T> {
     value: Cell<T>,
     /// Zero until a claim asks for it.
     number: Cell<u64>,
+    /// Does it occur in the condition of a claim? Then each write is a step of its own: where it lies among the accesses of others matters.
+    in_condition: Cell<bool>,
 }
 
 impl<T: Value> Var<T> {
     /// A variable with its first value.
     pub const fn new(value: T) -> Var<T> {
-        Var { value: Cell::new(value), number: Cell::new(0) }
+        Var { value: Cell::new(value), number: Cell::new(0), in_condition: Cell::new(false) }
     }
 
     /// Reads it.
@@ -46,22 +49,34 @@ impl<T: Value> Var<T> {
 
     /// Writes it.
     #[inline]
+    #[track_caller]
     pub fn set(&self, value: T) {
-        self.value.set(value);
-        self.report(Kind::Wr);
+        self.write(value, Kind::Wr);
     }
 
     /// Writes it and returns the value before.
     #[inline]
+    #[track_caller]
     pub fn replace(&self, value: T) -> T {
-        let old = self.value.replace(value);
-        self.report(Kind::RW);
+        let old = self.value.get();
+        self.write(value, Kind::RW);
         old
     }
 
     /// Replaces the value by a function of it.
+    #[track_caller]
     pub fn update(&self, change: impl FnOnce(T) -> T) {
         self.replace(change(self.value.get()));
+    }
+
+    #[inline]
+    #[track_caller]
+    fn write(&self, value: T, access: Kind) {
+        let write = || {
+            self.value.set(value);
+            self.report(access);
+        };
+        if self.in_condition.get() { host::as_step(Location::caller(), write) } else { write() }
     }
 
     #[inline]
@@ -84,6 +99,10 @@ impl<T: Value> Variable for Var<T> {
 
     fn peek(&self) -> T {
         self.value.get()
+    }
+
+    fn note_condition(&self) {
+        self.in_condition.set(true);
     }
 }
 

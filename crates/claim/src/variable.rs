@@ -29,6 +29,11 @@ impl VarId {
     pub fn of_number(number: u64) -> VarId {
         VarId(number | NUMBERED)
     }
+
+    /// Where the variable is, unless it goes by a number: then it belongs to one thread.
+    pub fn address(self) -> Option<usize> {
+        (self.0 & NUMBERED == 0).then_some(self.0 as usize)
+    }
 }
 
 /// A variable whose accesses are reported to the monitor: a shim of an atomic, a [`crate::Var`].
@@ -46,6 +51,9 @@ pub trait Variable {
 
     /// Its value now. This is not an access of the program and must not be reported as one.
     fn peek(&self) -> Self::Value;
+
+    /// It occurs in the condition of a `Last` term.
+    fn note_condition(&self) {}
 }
 
 macro_rules! through {
@@ -57,6 +65,9 @@ macro_rules! through {
             }
             fn peek(&self) -> V::Value {
                 (**self).peek()
+            }
+            fn note_condition(&self) {
+                (**self).note_condition();
             }
         }
     )*};

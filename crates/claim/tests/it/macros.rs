@@ -132,9 +132,9 @@ fn snapshot_that_is_fooled() {
     assert_eq!(
         body,
         "    Exit(s) ==> (da == m[0].d.load() && db == m[1].d.load())\n  \
-           Exit(s)       = true   of event 8, final at event 12\n  \
-           da            = 1      now, event 8\n  \
-           m[0].d.load() = 9      now, event 8\n  \
+           Exit(s)       = true   of step 8, final at step 12\n  \
+           da            = 1      now, step 8\n  \
+           m[0].d.load() = 9      now, step 8\n  \
            so it is false"
     );
 }
@@ -470,7 +470,7 @@ fn plain_terms_are_read_in_one_step() {
         fn monitor(&self) -> &std::cell::RefCell<linpoint_claim::Monitor> {
             self.0.monitor()
         }
-        fn atomically(&self, step: &mut dyn FnMut()) {
+        fn atomically(&self, _: &'static std::panic::Location<'static>, step: &mut dyn FnMut()) {
             self.1.set(true);
             step();
             self.1.set(false);

@@ -24,7 +24,7 @@ impl Random {
 
 const NAMES: [char; 4] = ['x', 'y', 'c', 'd'];
 
-fn random_run(random: &mut Random) -> Vec<Event> {
+pub fn random_run(random: &mut Random) -> Vec<Event> {
     let length = 4 + random.below(40);
     let mut state = Environment::default();
     let mut run = Vec::new();

@@ -88,7 +88,7 @@ pub fn feed(events: &[Event], mut monitor: Monitor) -> Found {
     Found { decided, undecided: monitor.undecided().to_vec(), monitor }
 }
 
-fn add_term(monitor: &mut Monitor, id: linpoint_claim::ClaimId, term: &Term, environment: &Environment) {
+pub fn add_term(monitor: &mut Monitor, id: linpoint_claim::ClaimId, term: &Term, environment: &Environment) {
     match term.clone() {
         Term::First(name, kind, threads) => monitor.add_first(id, variable(name), kind, threads),
         Term::Last(name, kind, threads, condition) => {

@@ -214,7 +214,7 @@ fn a_claim_with_a_bottom_term_is_not_ready() {
     assert_eq!(found.monitor.visits(), 1, "nothing is watched once the claim cannot become ready");
     assert_eq!(
         found.undecided[0].to_string(),
-        "claim undecided: run:1:1, made by thread 1 at event 1: t1 saw no matching access before its condition held"
+        "claim undecided: run:1:1, made by thread 1 at step 1: t1 saw no matching access before its condition held"
     );
 }
 
