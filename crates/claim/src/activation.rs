@@ -77,7 +77,7 @@ impl Activations {
         let mut link = open.exits;
         while link != NONE {
             let Link { term: (_, variable), next } = self.links[link as usize];
-            if variable.address().is_some() {
+            if variable.is_shared() {
                 return true;
             }
             link = next;

@@ -554,7 +554,7 @@ impl Monitor {
         }
     }
 
-    fn touch(&mut self, variable: VarId, kind: Kind) {
+    pub(crate) fn touch(&mut self, variable: VarId, kind: Kind) {
         if let Some(footprint) = &mut self.footprint {
             footprint.push((variable, kind));
         }

@@ -76,7 +76,14 @@ impl<T: Value> Var<T> {
             self.value.set(value);
             self.report(access);
         };
-        if self.in_condition.get() { host::as_step(Location::caller(), write) } else { write() }
+        if self.in_condition.get() {
+            host::as_step(Location::caller(), || {
+                host::tell(|monitor, _| monitor.touch(self.id(), Kind::Wr));
+                write();
+            });
+        } else {
+            write();
+        }
     }
 
     #[inline]

@@ -30,9 +30,14 @@ impl VarId {
         VarId(number | NUMBERED)
     }
 
-    /// Where the variable is, unless it goes by a number: then it belongs to one thread.
-    pub fn address(self) -> Option<usize> {
-        (self.0 & NUMBERED == 0).then_some(self.0 as usize)
+    /// The variable in one word: its address, or a word that is no address.
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Can several threads use it? Those that go by a number are in the hands of one thread at a time.
+    pub fn is_shared(self) -> bool {
+        self.0 & NUMBERED == 0
     }
 }
 

@@ -244,8 +244,8 @@ impl<O: Object> Check<O> {
                     Ok(reached) => lock(&all_reached).push((index, reached)),
                     Err(finding) => {
                         found.store(true, Ordering::Relaxed);
-                        lock(&all_reached)
-                            .push((index, Reached { runs: exploration.runs, ..Reached::default() }));
+                        let (runs, claims) = (exploration.runs, exploration.claims);
+                        lock(&all_reached).push((index, Reached { runs, claims, ..Reached::default() }));
                         lock(&findings).push((index, finding));
                         return;
                     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::replay::Replay;
-use linpoint_sched::{Execution, ThreadId, Trace};
+use linpoint_sched::{Execution, Failure, ThreadId, Trace};
 
 use crate::check::Check;
 use crate::explored::{Exploration, Fault, Finding, Results, program};
@@ -166,9 +166,19 @@ fn draw<O: Object>(
     trace: &Trace,
     mut notes: Vec<String>,
 ) -> Counterexample {
+    let parts = scenario.threads.len();
+    let name = move |thread: ThreadId| match thread.index() {
+        0 => "main".to_owned(),
+        index if index <= parts => format!("thread {index}"),
+        index => format!("thread {index} (its own)"),
+    };
     let bars = bars(scenario, &finding.results);
     let criterion = check.criterion_asked();
     let (headline, history, rechecked) = match &finding.fault {
+        Fault::Failure(Failure::Claim(claim)) => {
+            notes.insert(0, show::claim(claim, trace, &name));
+            (show::claim_headline(claim), String::new(), !trace.lines.is_empty())
+        }
         Fault::Failure(failure) => (failure.to_string(), String::new(), !trace.lines.is_empty()),
         Fault::Unexplained { moments, should_not_wait: Some(failure), rechecked } => {
             notes.push(format!("nobody can go on: {failure}"));
@@ -179,12 +189,6 @@ fn draw<O: Object>(
             let headline = format!("not {}: {}", criterion.adjective(), why(&bars, moments, criterion));
             (headline, show::history(&bars, moments), *rechecked)
         }
-    };
-    let parts = scenario.threads.len();
-    let name = move |thread: ThreadId| match thread.index() {
-        0 => "main".to_owned(),
-        index if index <= parts => format!("thread {index}"),
-        index => format!("thread {index} (its own)"),
     };
     let turns = turns(check, scenario, finding);
     let token = Token { program: check.fingerprint(), scenario: check.encode(scenario), turns };

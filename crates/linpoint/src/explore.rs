@@ -224,18 +224,26 @@ fn counterexample(
     trace: &Trace,
     token: Token,
     outline: Outline,
-    notes: Vec<String>,
+    mut notes: Vec<String>,
 ) -> Counterexample {
     let name =
         |thread: ThreadId| if thread.0 == 0 { "main".to_owned() } else { format!("thread {}", thread.0) };
+    let rechecked = notes.is_empty();
+    let headline = match failure {
+        Failure::Claim(claim) => {
+            notes.insert(0, show::claim(claim, trace, &name));
+            show::claim_headline(claim)
+        }
+        _ => failure.to_string(),
+    };
     Counterexample {
-        headline: failure.to_string(),
+        headline,
         scenario: String::new(),
         history: String::new(),
         schedule: show::schedule(trace, &name),
         preemptions: outline.1,
         token: token.to_string(),
-        rechecked: notes.is_empty(),
+        rechecked,
         notes,
     }
 }

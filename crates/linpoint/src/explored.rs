@@ -8,6 +8,7 @@ use linpoint_sched::strategy::Strategy;
 use linpoint_sched::{Ending, Execution, Failure, Run, ThreadId, mark_call, mark_return, thread, untracked};
 use rustc_hash::FxHashMap;
 
+use crate::claims::Claims;
 use crate::key::{Key, Keys};
 use crate::linearize::{Criterion, Moment, Question, explained_by_brute_force, unexplained};
 use crate::scenario::Scenario;
@@ -37,6 +38,7 @@ impl Fault {
     pub(crate) fn resembles(&self, other: &Fault) -> bool {
         match (self, other) {
             (Fault::Unexplained { .. }, Fault::Unexplained { .. }) => true,
+            (Fault::Failure(Failure::Claim(a)), Fault::Failure(Failure::Claim(b))) => a.site == b.site,
             (Fault::Failure(a), Fault::Failure(b)) => a.name() == b.name(),
             _ => false,
         }
@@ -64,6 +66,7 @@ pub(crate) struct Exploration<'a, O: Object> {
     numbers: FxHashMap<<O::Spec as Specification>::Ret, u32>,
     answers: Vec<u32>,
     pub(crate) runs: u64,
+    pub(crate) claims: Claims,
 }
 
 /// What the operations of a run answered.
@@ -87,6 +90,7 @@ impl<'a, O: Object> Exploration<'a, O> {
             numbers: FxHashMap::default(),
             answers: Vec::new(),
             runs: 0,
+            claims: Claims::default(),
         }
     }
 
@@ -128,6 +132,9 @@ impl<'a, O: Object> Exploration<'a, O> {
             self.runs += 1;
             made += 1;
             self.judge(execution.record(), results, strategy.makes_every_order())?;
+            if execution.record().claims && !matches!(execution.record().ending, Ending::Abandoned) {
+                self.claims.add(&execution.claims());
+            }
             if !strategy.advance(execution.record()) {
                 return Ok(Stop::Exhausted);
             }

@@ -4,6 +4,7 @@
 
 mod argument;
 mod check;
+mod claims;
 mod counterexample;
 mod explore;
 mod explored;
@@ -19,10 +20,14 @@ mod token;
 
 pub use argument::{Argument, Domain};
 pub use check::{Check, check};
+pub use claims::Claims;
 pub use counterexample::Counterexample;
 pub use explore::{Exploration, Explored, exploration, explore};
 pub use linearize::{Criterion, Moment};
-pub use linpoint_macros::{object, spec};
+#[doc(no_inline)]
+pub use linpoint_claim as claim;
+pub use linpoint_claim::{Procedure, Var, procedure, tressa};
+pub use linpoint_macros::{object, procedure, spec};
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
 pub use plan::Search;
 pub use report::{Coverage, Report};

@@ -8,6 +8,7 @@ use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::dpor::Dpor;
 use linpoint_sched::strategy::race_reversal::RaceReversal;
 
+use crate::claims::Claims;
 use crate::explored::{Exploration, Finding, Results, Stop};
 use crate::spec::Object;
 use crate::stateful::Stateful;
@@ -32,9 +33,10 @@ pub enum Search {
 }
 
 /// How far the exploration of a scenario came.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reached {
     pub(crate) runs: u64,
+    pub(crate) claims: Claims,
     /// Every schedule?
     pub(crate) complete: bool,
     /// Every schedule with at most so many preemptions.
@@ -68,6 +70,7 @@ pub(crate) fn explore<O: Object>(
     }
     let mut reached = walk.reached;
     reached.runs = exploration.runs;
+    reached.claims = std::mem::take(&mut exploration.claims);
     reached.questions = exploration.questions();
     Ok(reached)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use crate::claims::Claims;
 use crate::counterexample::Counterexample;
 use crate::linearize::Criterion;
 use crate::plan::Reached;
@@ -41,7 +42,13 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.counterexample {
             Some(counterexample) => write!(f, "{counterexample}"),
-            None => write!(f, "{}: {}", self.verdict(), self.coverage),
+            None => {
+                write!(f, "{}: {}", self.verdict(), self.coverage)?;
+                if self.coverage.claims.made > 0 {
+                    write!(f, "\n{}", self.coverage.claims)?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -65,6 +72,8 @@ pub struct Coverage {
     pub questions: usize,
     /// States met, where states were compared.
     pub states: usize,
+    /// What became of the claims in these executions.
+    pub claims: Claims,
     listing_cut: bool,
     reached: BTreeMap<usize, Reached>,
 }
@@ -88,7 +97,10 @@ impl Coverage {
     }
 
     pub(crate) fn note_runs(&mut self, reached: &[(usize, Reached)]) {
-        self.executions += reached.iter().map(|(_, reached)| reached.runs).sum::<u64>();
+        for (_, reached) in reached {
+            self.executions += reached.runs;
+            self.claims.merge(&reached.claims);
+        }
     }
 
     pub(crate) fn note(&mut self, _open: &[usize], reached: &[(usize, Reached)]) {

@@ -106,6 +106,53 @@ pub(crate) fn schedule(trace: &Trace, name: &dyn Fn(ThreadId) -> String) -> Stri
     text
 }
 
+/// One line about a claim that is false.
+pub(crate) fn claim_headline(failure: &linpoint_claim::Failure) -> String {
+    format!("a claim is false: {} ({})", failure.site.source, failure.site)
+}
+
+/// A claim that is false: where and by whom it was made, each term, its value, and the step that fixed it.
+pub(crate) fn claim(
+    failure: &linpoint_claim::Failure,
+    trace: &Trace,
+    name: &dyn Fn(ThreadId) -> String,
+) -> String {
+    let thread = name(ThreadId(failure.thread.0 as u8));
+    let mut text = format!(
+        "the claim, made by {thread} in step {} and decided in step {}:\n  {}\n",
+        failure.made_at, failure.decided_at, failure.site.source
+    );
+    // Pointers have the names that they have in the schedule.
+    let mut names = Names::default();
+    for detail in trace.lines.iter().flat_map(|line| &line.details) {
+        names.rename(detail);
+    }
+    let rows: Vec<(&str, String, String)> = failure
+        .terms
+        .iter()
+        .map(|term| {
+            let when = if term.fixed_at == failure.made_at {
+                "then".to_owned()
+            } else if term.seen_at == term.fixed_at {
+                format!("step {}", term.fixed_at)
+            } else {
+                format!("of step {}, final in step {}", term.seen_at, term.fixed_at)
+            };
+            (term.text, names.rename(&term.value), when)
+        })
+        .collect();
+    let width = |of: &dyn Fn(&(&str, String, String)) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let (texts, values) = (width(&|row| row.0.chars().count()), width(&|row| row.1.chars().count()));
+    for (term, value, when) in &rows {
+        let _ = writeln!(text, "    {term:texts$} = {value:values$}  {when}");
+    }
+    match &failure.panic {
+        Some(message) => text.push_str(&format!("  deciding it panicked: {message}\n")),
+        None => text.push_str("  so it is false\n"),
+    }
+    text
+}
+
 /// The place in the source, with its line where the file can be read.
 fn source(site: &std::panic::Location<'static>) -> String {
     let place = format!("{}:{}", short(site.file()), site.line());

@@ -25,6 +25,27 @@ pub fn spec(_options: TokenStream, item: TokenStream) -> TokenStream {
     spec::expand(item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
+/// Makes a function a procedure: `Exit` terms of claims made in it, and in functions it calls that are none, wait for its return.
+#[proc_macro_attribute]
+pub fn procedure(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut function = syn::parse_macro_input!(item as syn::ItemFn);
+    if !options.is_empty() || function.sig.asyncness.is_some() {
+        let message =
+            "`#[linpoint::procedure]` takes no options and stands on a function that is not `async`";
+        return syn::Error::new_spanned(&function.sig, message).into_compile_error().into();
+    }
+    let body = &function.block;
+    let block = quote::quote!({
+        let _procedure = ::linpoint::procedure();
+        #body
+    });
+    match syn::parse2(block) {
+        Ok(block) => *function.block = block,
+        Err(error) => return error.into_compile_error().into(),
+    }
+    quote::quote!(#function).into()
+}
+
 /// Makes a concurrent type an object that can be explored: `#[linpoint::object(spec = Fifo)]`.
 ///
 /// Its methods with `&self` are the operations; `#[skip]` leaves one out. It is created by `new()` if the block has

@@ -13,7 +13,7 @@ fn main() {
         std::env::args().nth(index).and_then(|text| text.parse().ok()).unwrap_or(default)
     };
     let (count, seed, most) = (argument(1, 1_000), argument(2, 1), argument(3, 3_000));
-    for kind in [Kind::Plain, Kind::Waiting, Kind::Locking, Kind::Spinning, Kind::All] {
+    for kind in [Kind::Plain, Kind::Waiting, Kind::Locking, Kind::Spinning, Kind::All, Kind::Claims] {
         let runs = compare::compare(kind, seed, count as usize, most as usize);
         println!(
             "{kind:?}: {count} programs agree; runs: plain {}, source-DPOR {}, queue {}",

@@ -166,6 +166,18 @@ macro_rules! shared_operations {
             }
         }
 
+        impl $(<$param>)? linpoint_claim::Variable for $name $(<$param>)? {
+            type Value = $value;
+
+            fn id(&self) -> linpoint_claim::VarId {
+                linpoint_claim::VarId::of_address(self.address())
+            }
+
+            fn peek(&self) -> $value {
+                self.0.load(Ordering::SeqCst)
+            }
+        }
+
         impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)

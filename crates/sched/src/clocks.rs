@@ -14,7 +14,7 @@
 //! Everything is kept in flat arrays that are reused. Runs of a depth-first search share long beginnings: only what is
 //! behind them is computed ([`Clocks::update`]).
 
-use crate::event::{Access, Effect, ThreadId};
+use crate::event::{Access, Action, Effect, ThreadId};
 use crate::run::Run;
 
 /// The happens-before order of a run.
@@ -53,6 +53,8 @@ struct Link {
     step: u32,
     loc: u32,
     writes: bool,
+    /// By a claim: it lets nobody go on who waits.
+    claims: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,11 +189,12 @@ impl Clocks {
         }
     }
 
-    /// Calls `found` with every earlier write to a location that step `index` touches, latest first for each.
+    /// Calls `found` with every earlier write to a location that step `index` touches, latest first for each. Claims do not
+    /// count.
     pub fn writes_before(&self, index: usize, mut found: impl FnMut(usize)) {
         let first = self.steps[index].first as usize;
         let end = self.steps.get(index + 1).map_or(self.links.len(), |next| next.first as usize);
-        for link in &self.links[first..end] {
+        for link in self.links[first..end].iter().filter(|link| !link.claims) {
             self.chain(link.write_before, |step| {
                 if step != index {
                     found(step);
@@ -212,7 +215,9 @@ impl Clocks {
 
     fn chain(&self, mut write: u32, mut found: impl FnMut(usize)) {
         while let Some(link) = self.links.get(write as usize) {
-            found(link.step as usize);
+            if !link.claims {
+                found(link.step as usize);
+            }
             write = link.write_before;
         }
     }
@@ -255,10 +260,17 @@ impl Clocks {
         };
         self.positions[thread.index()].push(index as u32);
         let own = self.positions[thread.index()].len() as u32;
+        // What a step touches because of claims comes in no particular order.
+        let mut claimed = 0_u64;
         for &access in run.accesses_of(index) {
             let followed = self.add(access, index, start);
-            fingerprint = mix(fingerprint ^ followed.rotate_left(17));
+            if access.action == Action::Claim {
+                claimed = claimed.wrapping_add(mix(followed));
+            } else {
+                fingerprint = mix(fingerprint ^ followed.rotate_left(17));
+            }
         }
+        fingerprint = fingerprint.wrapping_add(claimed);
         self.rows[start + thread.index()] = own;
         fingerprint = mix(fingerprint.wrapping_add(u64::from(own)));
         self.steps.push(StepClock { thread, own, first, fingerprint });
@@ -307,7 +319,8 @@ impl Clocks {
             _ => before,
         };
         let writes = access.effect.writes();
-        let link = Link { before, write_before, step: index as u32, loc: loc as u32, writes };
+        let claims = access.action == Action::Claim;
+        let link = Link { before, write_before, step: index as u32, loc: loc as u32, writes, claims };
         let mut hash = match access.effect {
             Effect::Read => 1,
             Effect::Write => 2,

@@ -140,8 +140,9 @@ impl DataRaces {
                     join(&mut self.now[thread], &clock);
                 }
             }
-            // What these order is said by a lock or by what was posted.
+            // What these order is said by a lock or by what was posted; claims order nothing.
             Action::Look
+            | Action::Claim
             | Action::Exit
             | Action::IsFinished
             | Action::Wait

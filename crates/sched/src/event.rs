@@ -163,6 +163,8 @@ pub enum Action {
     TryAcquire,
     Release,
     Nothing,
+    /// A claim is made, or something happens that claims wait for. As an access: what a step touches because of claims.
+    Claim,
     Exit,
     IsFinished,
 }
@@ -233,6 +235,7 @@ impl Action {
             Action::TryAcquire => "try_acquire",
             Action::Release => "release",
             Action::Nothing => "no access",
+            Action::Claim => "claim",
             Action::Exit => "end",
             Action::IsFinished => "is_finished",
         }

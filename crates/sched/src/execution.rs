@@ -15,6 +15,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
@@ -30,6 +31,7 @@ use crate::spin::Spin;
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
 
+mod claims;
 mod shim;
 
 thread_local! {
@@ -54,18 +56,6 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits { stack_size: 256 << 10, steps: 20_000, panics_fail: true, free_leaks: false }
     }
-}
-
-/// Sees the accesses of an execution as they happen.
-pub trait Observer {
-    /// A new execution begins.
-    fn begin(&mut self);
-
-    /// `thread` accessed what is at `address`; the location's value is now `bits`.
-    fn access(&mut self, thread: ThreadId, address: usize, effect: Effect, bits: u64);
-
-    /// The execution is over. What it finds wrong fails the run.
-    fn end(&mut self, run: &Run) -> Option<Failure>;
 }
 
 /// An execution under control.
@@ -99,7 +89,8 @@ pub struct Execution {
     failure: Option<Failure>,
     prefix: *const [ThreadId],
     strategy: Option<NonNull<dyn Strategy>>,
-    observer: Option<Box<dyn Observer>>,
+    claims: Rc<claims::Claims>,
+    claiming: claims::State,
     recorder: Option<Recorder>,
     shims: shim::State,
     /// What the running thread had in its registers, and where its stack ended, when it called the explorer.
@@ -142,6 +133,10 @@ struct Thread {
     operations: u32,
     /// How many steps it had taken when its latest operation began.
     called_at: u32,
+    /// Is it in an operation?
+    operating: bool,
+    /// Does the monitor of claims know of that operation?
+    entered: bool,
 }
 
 /// The payload that unwinds the stack of a thread nobody needs any more.
@@ -174,7 +169,8 @@ impl Execution {
             failure: None,
             prefix: &[],
             strategy: None,
-            observer: None,
+            claims: Rc::new(claims::Claims::new()),
+            claiming: claims::State::default(),
             recorder: None,
             shims: shim::State::new(),
             entry: local_state::Entry::default(),
@@ -183,11 +179,6 @@ impl Execution {
             hidden_state: false,
             blocks: Blocks::default(),
         })
-    }
-
-    /// Lets `observer` see the accesses of the runs to come.
-    pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) -> Option<Box<dyn Observer>> {
-        std::mem::replace(&mut self.observer, observer)
     }
 
     /// Runs `program` once, as `strategy` says.
@@ -205,14 +196,13 @@ impl Execution {
         self.strategy = Some(unsafe {
             std::mem::transmute::<NonNull<dyn Strategy + '_>, NonNull<dyn Strategy>>(NonNull::from(strategy))
         });
-        if let Some(observer) = self.observer.as_mut() {
-            observer.begin();
-        }
+        let host = linpoint_claim::install(self.claims.clone());
         let this: *mut Execution = self;
         CURRENT.set(this);
         // SAFETY: `this` is this execution, and `self` is not used until the loop is done.
         unsafe { drive(this, program) };
         CURRENT.set(std::ptr::null_mut());
+        drop(host);
         self.strategy = None;
         self.prefix = &[];
         self.blocks.release(self.limits.free_leaks);
@@ -323,6 +313,7 @@ impl Execution {
         self.locations.clear();
         self.failure = None;
         self.hidden_state = false;
+        self.reset_claims();
     }
 
     /// Fills in what is known only at the end.
@@ -330,11 +321,9 @@ impl Execution {
         for (record, thread) in self.run.threads.iter_mut().zip(&self.threads) {
             record.steps = thread.steps;
         }
-        if self.failure.is_none()
-            && let Some(mut observer) = self.observer.take()
-        {
-            self.failure = observer.end(&self.run);
-            self.observer = Some(observer);
+        let ended = matches!(self.run.ending, Ending::Complete | Ending::Stuck(_));
+        if self.claiming.made && ended && self.failure.is_none() {
+            self.failure = self.conclude_claims();
         }
         if self.failure.is_none() {
             self.failure = self.shims.judge(&self.run);
@@ -400,6 +389,8 @@ impl Execution {
             local: 0,
             operations: 0,
             called_at: 0,
+            operating: false,
+            entered: false,
         });
         self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
         self.alive.insert(thread);
@@ -829,20 +820,10 @@ impl Handle {
             }
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 me.run.accesses.push(Access { loc, effect, action, ordering });
-                if me.observer.is_some() {
-                    self.observed(address, effect, bits);
+                if me.claiming.made {
+                    self.claimed_access(address, effect, bits);
+                    claims::clean_up();
                 }
-            }
-        }
-    }
-
-    #[cold]
-    fn observed(self, address: usize, effect: Effect, bits: u64) {
-        // SAFETY: as in `access`.
-        unsafe {
-            let thread = (*self.0).current;
-            if let Some(observer) = (*self.0).observer.as_mut() {
-                observer.access(thread, address, effect, bits);
             }
         }
     }
@@ -865,7 +846,12 @@ impl Handle {
 
     /// Marks the end of an operation. One that made no access gets a step of its own here, so that every operation
     /// has its place among the steps.
+    #[track_caller]
     pub(crate) fn mark_return(self, operation: u32) {
+        // SAFETY: as in `access`.
+        if unsafe { (&(*self.0).threads)[(*self.0).current.index()].entered } {
+            self.leave_operation(std::panic::Location::caller());
+        }
         // SAFETY: as in `access`.
         let bare = unsafe {
             let thread = &(&(*self.0).threads)[(*self.0).current.index()];
@@ -886,6 +872,7 @@ impl Handle {
             if me.mode == Mode::Exploring {
                 let thread = me.current;
                 let own_steps = me.threads[thread.index()].steps;
+                me.threads[thread.index()].operating = kind == MarkKind::Call;
                 if kind == MarkKind::Call {
                     me.threads[thread.index()].operations += 1;
                     me.threads[thread.index()].called_at = own_steps;
@@ -901,11 +888,27 @@ impl Handle {
         impl Drop for Leave {
             fn drop(&mut self) {
                 // SAFETY: as in `access`.
-                unsafe { (*self.0.0).nesting -= 1 };
+                let told = unsafe {
+                    let me = &mut *self.0.0;
+                    me.nesting -= 1;
+                    me.nesting == 0 && me.claiming.made
+                };
+                if told {
+                    self.0.claimed_block(false);
+                    claims::clean_up();
+                }
             }
         }
         // SAFETY: as in `access`.
-        unsafe { (*self.0).nesting += 1 };
+        let told = unsafe {
+            let me = &mut *self.0;
+            me.nesting += 1;
+            me.nesting == 1 && me.claiming.made
+        };
+        if told {
+            self.claimed_block(true);
+            claims::clean_up();
+        }
         let _leave = Leave(self);
         body()
     }

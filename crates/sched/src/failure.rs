@@ -52,6 +52,8 @@ pub enum Failure {
     },
     /// The program used the explorer in a way it cannot work.
     Misuse(String),
+    /// A claim about the future turned out false.
+    Claim(Box<linpoint_claim::Failure>),
     /// A property of the user's was found wrong.
     Violation(String),
 }
@@ -97,6 +99,7 @@ impl Failure {
             Failure::DataRace { .. } => "data race",
             Failure::Nondeterminism { .. } => "nondeterminism",
             Failure::Misuse(_) => "misuse",
+            Failure::Claim(_) => "claim",
             Failure::Violation(_) => "violation",
         }
     }
@@ -137,6 +140,7 @@ impl fmt::Display for Failure {
             Failure::Nondeterminism { step, explanation } => {
                 write!(f, "nondeterminism: the same schedule went another way at step {step}: {explanation}")
             }
+            Failure::Claim(failure) => failure.fmt(f),
             Failure::Misuse(text) | Failure::Violation(text) => f.write_str(text),
         }
     }

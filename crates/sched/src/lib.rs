@@ -27,7 +27,7 @@ pub mod thread;
 mod trace;
 
 pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
-pub use execution::{Execution, Limits, Observer};
+pub use execution::{Execution, Limits};
 pub use failure::{Failure, Waiting};
 pub use heap::Heap;
 pub use run::{Aside, AsideKind, Blocked, Ending, Mark, MarkKind, Run, ThreadRecord};
@@ -55,6 +55,7 @@ pub fn mark_call(operation: u32) {
 }
 
 /// Marks the end of an operation of the running thread.
+#[track_caller]
 pub fn mark_return(operation: u32) {
     if let Some(handle) = execution::current() {
         handle.mark_return(operation);

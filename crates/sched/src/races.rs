@@ -87,8 +87,13 @@ impl Races {
         for &g in &self.candidates {
             let hidden =
                 self.candidates.iter().any(|&h| h != g && clocks.before_or_equal(g as usize, h as usize));
-            // A write is looked at below where f may wait; a read never lets anybody go.
-            let later = waits && run.accesses_of(g as usize).iter().any(|access| access.effect.writes());
+            // A write to what f waits for is looked at below; a read never lets anybody go, nor does a claim.
+            let matters = |access: &Access| access.action != Action::Claim;
+            let later = waits
+                && run.accesses_of(g as usize).iter().any(|write| {
+                    let same = |access: &Access| matters(access) && access.loc == write.loc;
+                    matters(write) && write.effect.writes() && run.accesses_of(f).iter().any(same)
+                });
             if !hidden && !later {
                 self.with.push(g);
             }

@@ -22,6 +22,8 @@ pub struct Run {
     pub enabled_at_end: ThreadSet,
     /// Who waits where the record of a stuck or abandoned run ends, for something other than the end of a thread.
     pub blocked: Vec<Blocked>,
+    /// Was a claim made?
+    pub claims: bool,
     /// How it ended.
     pub ending: Ending,
 }
@@ -155,6 +157,7 @@ impl Run {
         self.threads.clear();
         self.blocked.clear();
         self.enabled_at_end = ThreadSet::EMPTY;
+        self.claims = false;
         self.ending = Ending::Complete;
     }
 }

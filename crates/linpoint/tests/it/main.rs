@@ -1,5 +1,6 @@
 //! The harness on small objects and programs.
 
+mod claims;
 mod explore;
 mod searches;
 mod treiber;

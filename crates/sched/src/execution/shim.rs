@@ -329,9 +329,6 @@ impl Handle {
         if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
             let effect = Effect::ReadWrite;
             me.run.accesses.push(Access { loc, effect, action, ordering });
-            if me.observer.is_some() {
-                self.observed(address, effect, bits);
-            }
         }
     }
 
@@ -355,9 +352,6 @@ impl Handle {
         if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
             let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
             me.run.accesses.push(Access { loc, effect, action, ordering });
-            if me.observer.is_some() {
-                self.observed(address, effect, 1);
-            }
         }
     }
 

@@ -136,7 +136,11 @@ impl Dpor {
         let initials = &mut self.initials;
         initials.clear();
         let would = if f < run.steps.len() { run.accesses_of(f) } else { &[] };
-        let fixed = !would.is_empty() && would.iter().all(|access| access.action != Action::Block);
+        // Without g a block may touch something else; so may a write, by what claims wait for.
+        let fixed = f < run.steps.len()
+            && !would.is_empty()
+            && !matches!(run.steps[f].action, Action::Block | Action::Claim)
+            && (!run.claims || would.iter().all(|access| access.action == Action::Load));
         let mut first = None;
         let mut alone = true;
         for x in g + 1..f {

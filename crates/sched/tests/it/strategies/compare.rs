@@ -12,12 +12,13 @@ use super::programs::{Found, Kind, Program, explore};
 /// source-DPOR and the queue.
 pub fn compare(kind: Kind, seed: u64, count: usize, most: usize) -> [usize; 3] {
     let mut random = Random::new(seed);
-    let mut compared = 0;
+    let (mut compared, mut decided) = (0, 0);
     let mut runs = [0; 3];
     while compared < count {
         let program = Program::random(&mut random, kind, 10);
         let Some(all) = explore(&program, &mut Dfs::new(), most) else { continue };
         compared += 1;
+        decided += all.decided;
         let found = explore(&program, &mut Dpor::new(), usize::MAX).unwrap();
         same(&program, "source-DPOR", &all, &found);
         runs[0] += all.runs;
@@ -36,6 +37,9 @@ pub fn compare(kind: Kind, seed: u64, count: usize, most: usize) -> [usize; 3] {
                 same(&program, "every preemption", &all, &found);
             }
         }
+    }
+    if matches!(kind, Kind::Claims | Kind::AllClaims) {
+        assert!(decided > 10 * count, "too few claims were decided to show anything: {decided}");
     }
     runs
 }

@@ -1,9 +1,11 @@
 //! Small random programs, and what all their schedules together do.
 #![allow(dead_code)]
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use linpoint_claim::{Var, procedure, tressa};
 use linpoint_sched::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::clocks::Clocks;
 use linpoint_sched::random::Random;
@@ -54,6 +56,12 @@ pub enum Op {
     Spawn(Vec<Op>),
     /// The same, and waits for its end.
     SpawnJoin(Vec<Op>),
+    /// Makes a claim of this shape about these locations.
+    Claim(usize, [usize; 3]),
+    /// Writes a local variable that conditions of claims may watch.
+    Done(bool),
+    /// Runs instructions in a procedure.
+    Procedure(Vec<Op>),
 }
 
 /// Threads over a few locations and semaphores.
@@ -74,8 +82,12 @@ pub enum Kind {
     Spinning,
     /// Locks and a condition variable.
     Locking,
-    /// Everything: atomic blocks, threads that start threads.
+    /// Everything but claims: atomic blocks, threads that start threads.
     All,
+    /// Atomics, branches and claims.
+    Claims,
+    /// Everything, with claims.
+    AllClaims,
 }
 
 const LOCATIONS: usize = 3;
@@ -88,6 +100,31 @@ struct World {
     shared: sync::RwLock<()>,
     notified: sync::Condvar,
     seen: Mutex<Vec<(String, u32)>>,
+}
+
+thread_local! {
+    /// The claims that were decided, with the values of their terms.
+    static DECIDED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// Names of claims, kept for ever.
+    static NAMES: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// Notes the values of a claim's terms.
+fn note(name: &'static str, values: impl std::fmt::Debug) -> bool {
+    DECIDED.with_borrow_mut(|decided| decided.push(format!("{name}: {values:?}")));
+    true
+}
+
+/// The deferred part of a claim must not borrow.
+fn forever(name: String) -> &'static str {
+    NAMES.with_borrow_mut(|names| {
+        if let Some(known) = names.get(name.as_str()) {
+            return *known;
+        }
+        let name: &'static str = name.leak();
+        names.insert(name);
+        name
+    })
 }
 
 impl Program {
@@ -110,11 +147,22 @@ impl Program {
     fn op(random: &mut Random, kind: Kind, outer: bool) -> Op {
         let loc = random.below(LOCATIONS);
         let value = 1 + random.below(2) as u32;
+        if matches!(kind, Kind::Claims | Kind::AllClaims) && random.below(5) < 2 {
+            let mut any = || random.below(LOCATIONS);
+            let places = [any(), any(), any()];
+            return match random.below(8) {
+                0 => Op::Done(random.below(4) > 0),
+                1 if outer => Op::Procedure(
+                    (0..1 + random.below(2)).map(|_| Program::op(random, kind, false)).collect(),
+                ),
+                _ => Op::Claim(random.below(SHAPES), places),
+            };
+        }
         let kinds = match kind {
-            Kind::Plain => 9,
+            Kind::Plain | Kind::Claims => 9,
             Kind::Waiting => 14,
             Kind::Spinning => 16,
-            Kind::All | Kind::Locking => 20,
+            Kind::All | Kind::Locking | Kind::AllClaims => 20,
         };
         let mut inner = || (0..random.below(3)).map(|_| Program::op(random, Kind::Plain, false)).collect();
         if kind == Kind::Locking && outer {
@@ -170,10 +218,37 @@ impl Program {
 }
 
 fn interpret(world: &Arc<World>, name: &str, ops: &[Op]) {
-    interpret_from(world, name, ops, &mut 0, &mut 0);
+    interpret_from(world, name, ops, &mut 0, &mut 0, &Var::new(false));
 }
 
-fn interpret_from(world: &Arc<World>, name: &str, ops: &[Op], register: &mut u32, born: &mut u32) {
+const SHAPES: usize = 10;
+
+#[rustfmt::skip]
+fn claim(world: &World, name: &str, shape: usize, places: [usize; 3], done: &Var<bool>) {
+    let [a, b, c] = places.map(|place| &world.cells[place]);
+    let name = forever(format!("{name} {shape}"));
+    match shape {
+        0 => tressa!(note(name, First(a, Wr, {all}))),
+        1 => tressa!(note(name, (First(a, Rd, {others}), b.load(SeqCst)))),
+        2 => tressa!(note(name, (First(a, RW, {me}), First(b, Wr, {others})))),
+        3 => tressa!(note(name, Last(a, Wr, {others}, done))),
+        4 => tressa!(note(name, Last(a, RW, {all}, b.load(SeqCst) != 0))),
+        5 => tressa!(note(name, Last(a, Wr, {me}, b.load(SeqCst) != 0 && c.load(SeqCst) == 0))),
+        6 => tressa!(note(name, (Exit(a), Exit(done), b.load(SeqCst)))),
+        7 => tressa!(note(name, (Last(a, Rd, {all}, b.load(SeqCst) == 1), Last(b, Wr, {all}, c.load(SeqCst) == 1)))),
+        8 => tressa!(c.load(SeqCst) == 0 ==> note(name, (First(a, RW, {others}), Last(a, Wr, {all}, done.get() || b.load(SeqCst) != 0)))),
+        _ => tressa!(note(name, (First(a, RW, {all}), Exit(b)))),
+    }
+}
+
+fn interpret_from(
+    world: &Arc<World>,
+    name: &str,
+    ops: &[Op],
+    register: &mut u32,
+    born: &mut u32,
+    done: &Var<bool>,
+) {
     let mut at = 0;
     while let Some(op) = ops.get(at) {
         at += 1;
@@ -181,20 +256,20 @@ fn interpret_from(world: &Arc<World>, name: &str, ops: &[Op], register: &mut u32
         match op {
             Op::Locked(index, inner) => {
                 let _guard = world.locks[*index].lock().unwrap();
-                interpret_from(world, name, inner, &mut last, born);
+                interpret_from(world, name, inner, &mut last, born, done);
             }
             Op::IfFree(index, inner) => {
                 if let Ok(_guard) = world.locks[*index].try_lock() {
-                    interpret_from(world, name, inner, &mut last, born);
+                    interpret_from(world, name, inner, &mut last, born, done);
                 }
             }
             Op::Reading(inner) => {
                 let _guard = world.shared.read().unwrap();
-                interpret_from(world, name, inner, &mut last, born);
+                interpret_from(world, name, inner, &mut last, born, done);
             }
             Op::Writing(inner) => {
                 let _guard = world.shared.write().unwrap();
-                interpret_from(world, name, inner, &mut last, born);
+                interpret_from(world, name, inner, &mut last, born, done);
             }
             Op::Wait => {
                 let guard = world.locks[0].lock().unwrap();
@@ -250,6 +325,12 @@ fn interpret_from(world: &Arc<World>, name: &str, ops: &[Op], register: &mut u32
                     handle.join().unwrap();
                 }
             }
+            Op::Claim(shape, places) => claim(world, &format!("{name} {at}"), *shape, *places, done),
+            Op::Done(value) => done.set(*value),
+            Op::Procedure(inner) => {
+                let _procedure = procedure();
+                interpret_from(world, &format!("{name}.p{at}"), inner, &mut 0, &mut 0, done);
+            }
         }
         *register = last;
         world.seen.lock().unwrap().push((name.to_string(), last));
@@ -264,12 +345,15 @@ pub struct Found {
     pub outcomes: BTreeSet<String>,
     pub runs: usize,
     pub abandoned: usize,
+    /// How many claims were decided.
+    pub decided: usize,
 }
 
 /// Runs `program` under `strategy` until it is done; `None` if that takes more than `most` runs.
 pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> Option<Found> {
     let slot: Mutex<Option<Arc<World>>> = Mutex::new(None);
     let body = || {
+        DECIDED.take();
         let world = program.start();
         *slot.lock().unwrap() = Some(Arc::clone(&world));
         thread::run_all(program.threads.iter().enumerate().map(|(index, ops)| {
@@ -293,7 +377,13 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> O
             Ending::Complete | Ending::Stuck(_) => {
                 clocks.update(run, 0);
                 found.traces.insert(clocks.trace_fingerprint());
-                found.outcomes.insert(outcome(run, &world));
+                let counts = execution.claims().counts();
+                let mut decided = DECIDED.take();
+                decided.sort();
+                let claims =
+                    if counts.made == 0 { String::new() } else { format!(" {decided:?} {counts:?}") };
+                found.decided += decided.len();
+                found.outcomes.insert(outcome(execution.record(), &world) + &claims);
             }
         }
         if !strategy.advance(execution.record()) {

@@ -27,3 +27,8 @@ fn everything() {
 fn locks() {
     compare(Kind::Locking, 5, 200, 400);
 }
+
+#[test]
+fn claims() {
+    compare(Kind::Claims, 5, 200, 400);
+}
