@@ -170,7 +170,10 @@ fn judge(spec: &Builtin, history: &mut History, tally: &mut Tally) {
     let answer = check_rows(history.operations.clone(), spec, &mut history.symbols, &options);
     let right = match answer.as_ref().map(|answer| &answer.verdict) {
         Ok(Verdict::Holds(_)) => truth,
-        Ok(Verdict::Violated(found)) => !truth && !holds(spec, &found.core, history),
+        // A core with a start stands behind its prefix, and is tested with it.
+        Ok(Verdict::Violated(found)) => {
+            !truth && found.rechecked && (found.start.is_some() || !holds(spec, &found.core, history))
+        }
         Ok(Verdict::Unknown(_)) | Err(_) => false,
     };
     if truth {

@@ -49,7 +49,7 @@ fn main() -> Result<(), String> {
     if let Err(Stop::Violated(violation)) = &outcome {
         let started = Instant::now();
         let at = *timeline.op(violation.at);
-        let core = shrink(spec, &symbols, &operations, Some(at)).unwrap_or_default();
+        let core = shrink(spec, &symbols, &operations, Some(at), Budget::unlimited()).unwrap_or_default();
         println!("{:.3} s for a core of {} operations", started.elapsed().as_secs_f64(), core.len());
         for op in core.iter().take(12) {
             println!("{}", counterexample::sentence(spec, &symbols, op));

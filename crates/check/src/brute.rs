@@ -42,6 +42,17 @@ pub fn search<S: Spec>(
     symbols: &Symbols,
     budget: &Budget,
 ) -> Result<Search, Stop> {
+    search_from(spec, spec.initial(), rows, symbols, budget)
+}
+
+/// Searches for an order of `rows`, all of one object that is in the state `from` at first.
+pub fn search_from<S: Spec>(
+    spec: &S,
+    from: S::State,
+    rows: &[Operation],
+    symbols: &Symbols,
+    budget: &Budget,
+) -> Result<Search, Stop> {
     let mut search = Searcher {
         spec,
         values: rows.iter().map(|op| (symbols.value(op.arg), symbols.value(op.result))).collect(),
@@ -56,7 +67,7 @@ pub fn search<S: Spec>(
         dead_bytes: 0,
         budget,
     };
-    Ok(match search.run()? {
+    Ok(match search.run(from)? {
         true => Search::Linearizable(search.order),
         false => Search::NotLinearizable(search.best),
     })
@@ -125,8 +136,8 @@ struct Searcher<'a, S: Spec> {
 
 impl<S: Spec> Searcher<'_, S> {
     /// Depth first, with a stack of its own: a history may be longer than the thread's stack is deep.
-    fn run(&mut self) -> Result<bool, Stop> {
-        let mut stack = vec![self.frame(self.spec.initial(), 0, 0)];
+    fn run(&mut self, from: S::State) -> Result<bool, Stop> {
+        let mut stack = vec![self.frame(from, 0, 0)];
         let mut steps = 0u64;
         while let Some(frame) = stack.last_mut() {
             if self.missing == 0 {

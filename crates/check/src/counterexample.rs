@@ -6,6 +6,8 @@
 //! since a legal sequence stays legal without it. The engines deliver a core they can argue for; this module makes
 //! it smaller where it can, has it decided once more by brute force, and finds the longest explanation of the rest.
 
+mod start;
+
 use std::time::{Duration, Instant};
 
 use linpoint_history::specs::codes;
@@ -20,10 +22,15 @@ use crate::metastate::shrink;
 
 /// How long brute force may take over a core.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the frontier may take over a history, where the user set no limit.
+const LONG_PATIENCE: Duration = Duration::from_secs(60);
 /// Cores larger than this are not made smaller by deletion and search.
 const SMALL: usize = 48;
+/// A core of so many operations needs no start of its own.
+const FEW: usize = 8;
 
 /// Builds the counterexample of a violation, rechecked.
+#[allow(clippy::too_many_arguments)]
 pub fn build(
     spec: &Builtin,
     symbols: &Symbols,
@@ -31,27 +38,46 @@ pub fn build(
     violation: Violation,
     at: Option<Operation>,
     engine: &str,
+    limits: &Budget,
 ) -> Result<Counterexample, CheckError> {
     let mut core = violation.core;
     if core.is_empty() {
-        core = own_value(spec, symbols, feed, at)
-            .or_else(|| shrunk(spec, symbols, feed, at))
+        core = own_value(spec, symbols, feed, at, limits)
+            .or_else(|| shrunk(spec, symbols, feed, at, limits))
             .unwrap_or_else(|| beginning(feed, at));
     }
     core.sort_by_key(|op| (op.call, op.ret));
-    let budget = Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: Some(1 << 30) };
-    let mut best = Vec::new();
-    let mut rechecked = false;
+    let budget = patience(limits, PATIENCE);
     if core.len() <= SMALL {
         core = smaller(spec, symbols, core, &budget);
     }
-    match brute::search(spec, &core, symbols, &budget) {
-        Ok(Search::NotLinearizable(order)) => (best, rechecked) = (order, true),
-        Ok(Search::Linearizable(_)) => {
-            let why = format!("the core of {} operations it gave can be explained", core.len());
-            return Err(CheckError::Bug { engine: engine.to_owned(), why, rows: core });
+    let explained = || {
+        let why = format!("the core of {} operations it gave can be explained", core.len());
+        Err(CheckError::Bug { engine: engine.to_owned(), why, rows: core.clone() })
+    };
+    let mut late = None;
+    if core.len() > FEW {
+        match start::find(spec, symbols, &core, &patience(limits, LONG_PATIENCE)) {
+            Ok(start::Found::Explained) => return explained(),
+            Ok(start::Found::Late(found)) => late = Some(found),
+            Err(_) => {} // Too many configurations, or no time.
         }
-        Err(_) => {} // Too large to try every order in the time there is.
+    }
+    let mut rechecked = late.is_some();
+    let mut best = Vec::new();
+    let (mut start, mut prefix, mut from) = (None, Vec::new(), spec.initial());
+    if let Some(found) = late {
+        (start, prefix, from, core) = (found.start, found.prefix, found.state, found.core);
+    }
+    if !rechecked || core.len() <= SMALL {
+        match brute::search_from(spec, from, &core, symbols, &patience(limits, PATIENCE)) {
+            Ok(Search::NotLinearizable(order)) => (best, rechecked) = (order, true),
+            Ok(Search::Linearizable(_)) => {
+                let why = format!("the core of {} operations it gave can be explained", core.len());
+                return Err(CheckError::Bug { engine: engine.to_owned(), why, rows: core });
+            }
+            Err(_) => {} // Too large to try every order in the time there is.
+        }
     }
     let impossible = impossible(&core, &best, at);
     // A sentence about an operation that is not in the core explains nothing.
@@ -64,7 +90,17 @@ pub fn build(
     } else {
         violation.reason
     };
-    Ok(Counterexample { core, prefix: Vec::new(), impossible, explained: best, rechecked, reason })
+    Ok(Counterexample { core, start, prefix, impossible, explained: best, rechecked, reason })
+}
+
+/// So long, but not longer than the user's limits allow.
+fn patience(limits: &Budget, time: Duration) -> Budget {
+    let deadline = Instant::now() + time;
+    let memory = limits.memory_bytes.unwrap_or(usize::MAX).min(2 << 30);
+    Budget {
+        deadline: Some(limits.deadline.map_or(deadline, |limit| limit.min(deadline))),
+        memory_bytes: Some(memory),
+    }
 }
 
 /// An operation as a sentence names it: `dequeue -> 7 [3,4]`.
@@ -90,10 +126,11 @@ fn shrunk(
     symbols: &Symbols,
     feed: &Feed<'_>,
     at: Option<Operation>,
+    limits: &Budget,
 ) -> Option<Vec<Operation>> {
     let mut rows = feed.in_memory()?.to_vec();
     rows.extend(feed.pending.iter().map(|p| p.op));
-    shrink::shrink(spec, symbols, &rows, at)
+    shrink::shrink(spec, symbols, &rows, at, patience(limits, PATIENCE))
 }
 
 /// All operations on the value of the failing one, if they are few and wrong by themselves: a collection stays right without all
@@ -103,6 +140,7 @@ fn own_value(
     symbols: &Symbols,
     feed: &Feed<'_>,
     at: Option<Operation>,
+    limits: &Budget,
 ) -> Option<Vec<Operation>> {
     let at = at?;
     let value = value_of(&at)?;
@@ -132,7 +170,7 @@ fn own_value(
     if own.len() > SMALL {
         return None;
     }
-    let budget = Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: None };
+    let budget = patience(limits, PATIENCE);
     let wrong = matches!(brute::search(spec, &own, symbols, &budget), Ok(Search::NotLinearizable(_)));
     wrong.then_some(own)
 }

@@ -8,6 +8,7 @@
 //! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
 
 mod objects;
+mod touching;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -84,7 +85,7 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The engine that gave it; several, if parts took different ones.
     pub engine: String,
-    /// Why it was this engine's turn; empty if it was the first choice.
+    /// Why it was this engine's turn: who was tried before, and why that one did not decide. Empty if it was the first choice.
     pub because: String,
     /// Operations, completed and pending.
     pub operations: u64,
@@ -253,8 +254,13 @@ fn check_feed(
     let mut objects = Vec::new();
     let found = if options.partition == Partition::ByKey && (keyed || spec.kind == Kind::Map) {
         let feed = if feed.in_memory().is_some() { feed } else { feed.hold(symbols)? };
-        objects = objects::split(&feed.into_rows().unwrap_or_default(), spec, symbols);
-        part.decide_all(&objects, symbols, options.threads, sink)?
+        let rows = feed.into_rows().unwrap_or_default();
+        objects = objects::split(&rows, spec, symbols);
+        if touching::is_across(&rows, &objects) {
+            part.decide_touching(&rows, &objects, symbols, options.threads, sink)?
+        } else {
+            part.decide_all(&objects, symbols, options.threads, sink)?
+        }
     } else {
         part.decide(&feed, &mut Names::Own(symbols), sink)?
     };
@@ -348,6 +354,32 @@ impl Part<'_> {
         join(results)
     }
 
+    /// Decides objects whose operations touch across objects, see [`touching`].
+    fn decide_touching(
+        &self,
+        rows: &[Operation],
+        objects: &[Object],
+        symbols: &mut Symbols,
+        threads: usize,
+        mut sink: Option<Sink<'_>>,
+    ) -> Result<Found, CheckError> {
+        let mut orders = Vec::new();
+        let mut collect = |symbols: &Symbols, op: &Operation| {
+            orders.push(*op);
+            if let Some(sink) = &mut sink {
+                sink(symbols, op);
+            }
+        };
+        let found = self.decide_all(objects, symbols, threads, Some(&mut collect))?;
+        let orders = objects::split(&orders, self.spec, symbols);
+        if !matches!(found.verdict, Verdict::Holds(_)) || touching::agree(rows, &orders) {
+            return Ok(found);
+        }
+        let why = "each object can be explained, but operations of one process on different objects touch (one is called at the \
+                   stamp at which the other returns), and no order of all was found";
+        Ok(Found { verdict: Verdict::Unknown(Unknown::Unsupported { why: why.into() }), ..found })
+    }
+
     /// Decides one object.
     fn decide(
         &self,
@@ -355,7 +387,7 @@ impl Part<'_> {
         names: &mut Names<'_>,
         mut sink: Option<Sink<'_>>,
     ) -> Result<Found, CheckError> {
-        let mut because = String::new();
+        let mut because: Vec<String> = Vec::new();
         let mut engine = String::new();
         for candidate in portfolio::candidates(self.spec, self.choice) {
             let mut made = (candidate.make)(self.spec);
@@ -372,12 +404,12 @@ impl Part<'_> {
                 && matches!(ended, Ended::Violated { .. })
                 && let Some(value) = feed.repeated(self.spec, names)?
             {
-                because = format!("value {value} is inserted twice");
+                because.push(format!("{engine}: value {value} is inserted twice"));
                 continue;
             }
             let verdict = match ended {
                 Ended::Unsupported(why) => {
-                    because = why;
+                    because.push(format!("{engine}: {why}"));
                     continue;
                 }
                 Ended::Explained { operations, .. } => Verdict::Holds(Basis::Witness { operations }),
@@ -392,16 +424,22 @@ impl Part<'_> {
                     let feed = held.as_ref().unwrap_or(feed);
                     let symbols = names.get();
                     Verdict::Violated(counterexample::build(
-                        self.spec, symbols, feed, violation, at, &engine,
+                        self.spec,
+                        symbols,
+                        feed,
+                        violation,
+                        at,
+                        &engine,
+                        self.budget,
                     )?)
                 }
             };
-            return Ok(Found { verdict, engine, because, object: None });
+            return Ok(Found { verdict, engine, because: because.join("; "), object: None });
         }
         let why = if because.is_empty() {
             "no engine of this kind knows this specification".into()
         } else {
-            because
+            because.join("; ")
         };
         Ok(Found {
             verdict: Verdict::Unknown(Unknown::Unsupported { why }),

@@ -78,8 +78,8 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Finds its first gap; `rows` are in order of return, the first is number `base`, and the last did not return before
-    /// the call.
+    /// Finds its first gap; `rows` are in order of return, the first is number `base`, those before it returned before the call, and
+    /// all that returned at the call are among them.
     fn new(op: Operation, rows: &[Operation], base: u32) -> Pending {
         let gap = rows.partition_point(|done| done.ret < op.call);
         let touching = rows[gap..].iter().take_while(|done| done.ret == op.call);
@@ -341,16 +341,20 @@ impl Survey {
         let mut pending = Vec::with_capacity(self.pending.len());
         if !self.pending.is_empty() {
             let mut chunks = FileChunks::new(open()?);
+            // Returns at the last stamp of a chunk may go on in the next one, so they are looked at together.
+            let mut rows: Vec<Operation> = Vec::new();
             let mut base = 0;
             for _ in &self.lowest {
-                let chunk = chunks.next(symbols)?;
-                let end = chunk.last().map_or(i64::MAX, |op| op.ret);
-                while let Some(op) = self.pending.get(pending.len()).filter(|op| op.call <= end) {
-                    pending.push(Pending::new(*op, chunk, base));
+                rows.extend_from_slice(chunks.next(symbols)?);
+                let end = rows.last().map_or(i64::MAX, |op| op.ret);
+                while let Some(op) = self.pending.get(pending.len()).filter(|op| op.call < end) {
+                    pending.push(Pending::new(*op, &rows, base));
                 }
-                base += chunk.len() as u32;
+                let done = rows.partition_point(|op| op.ret < end);
+                rows.drain(..done);
+                base += done as u32;
             }
-            pending.extend(self.pending[pending.len()..].iter().map(|op| Pending::new(*op, &[], base)));
+            pending.extend(self.pending[pending.len()..].iter().map(|op| Pending::new(*op, &rows, base)));
         }
         Ok(Feed { rows: Rows::File(open), floors: floors(self.lowest), pending, completed: self.completed })
     }

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod drive;
 pub mod engine;
 pub mod feed;
+pub mod frontier;
 pub mod metastate;
 pub mod monitor;
 mod one_pass;

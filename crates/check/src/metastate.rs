@@ -13,6 +13,7 @@
 pub mod ahead;
 pub mod counter;
 pub mod generic;
+mod meter;
 pub mod paths;
 pub mod priority_queue;
 pub mod queue;

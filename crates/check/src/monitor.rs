@@ -6,6 +6,7 @@
 //! writes the explaining order as it goes. What it cannot decide, above all a value that is inserted twice, it says
 //! (`Stop::Unsupported`), and another engine takes over. `docs/soundness.md` has the arguments.
 
+pub mod deque;
 pub mod map;
 pub mod priority_queue;
 pub mod queue;

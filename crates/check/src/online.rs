@@ -241,10 +241,13 @@ fn verdict(spec: &Builtin, symbols: &Symbols, engine: &str, ended: Result<Ended,
         Ok(Ended::Violated { violation, at, .. }) => {
             let rows: Vec<Operation> = at.into_iter().collect();
             let reason = violation.reason.clone();
-            match counterexample::build(spec, symbols, &Feed::of(Vec::new()), violation, at, engine) {
+            let budget = Budget::unlimited();
+            match counterexample::build(spec, symbols, &Feed::of(Vec::new()), violation, at, engine, &budget)
+            {
                 Ok(example) if !example.core.is_empty() => Verdict::Violated(example),
                 _ => Verdict::Violated(Counterexample {
                     core: rows,
+                    start: None,
                     prefix: Vec::new(),
                     impossible: at.map(|_| 0),
                     explained: Vec::new(),

@@ -13,6 +13,7 @@ use crate::metastate::priority_queue::PriorityQueueMetastates;
 use crate::metastate::queue::QueueMetastates;
 use crate::metastate::register::RegisterMetastates;
 use crate::metastate::stack::StackMetastates;
+use crate::monitor::deque::DequeSearch;
 use crate::monitor::map::MapMonitor;
 use crate::monitor::register::RegisterMonitor;
 use crate::monitor::set::SetMonitor;
@@ -61,8 +62,8 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
 /// hold, or, where values are promised to be distinct, the monitor.
 pub fn for_stream(spec: &Builtin, distinct: bool) -> Box<dyn Engine> {
     // These engines know some operations of their object only, or look at the whole history.
-    let partial =
-        matches!(spec.kind, Kind::CasRegister | Kind::RmwRegister | Kind::Kv | Kind::Counter | Kind::Map);
+    use Kind::{CasRegister, Counter, Deque, Kv, Map, RmwRegister};
+    let partial = matches!(spec.kind, CasRegister | RmwRegister | Kv | Counter | Map | Deque);
     let plain = spec.capacity.is_none() && !spec.spurious;
     let wanted = |candidate: &Candidate| distinct || !candidate.distinct;
     let mut engines = specialised(spec.kind).into_iter().filter(wanted);
@@ -101,6 +102,12 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
         // It decides at the end, when it has seen every insertion.
         Kind::Map => vec![Candidate {
             make: |_| Box::new(MapMonitor::new()),
+            choice: Choice::Monitor,
+            distinct: false,
+        }],
+        // It decides at the end, too, and not always.
+        Kind::Deque => vec![Candidate {
+            make: |_| Box::new(DequeSearch::new()),
             choice: Choice::Monitor,
             distinct: false,
         }],

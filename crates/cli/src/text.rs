@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use linpoint_check::Answer;
-use linpoint_history::{Counterexample, Operation, Spec, Unknown, Verdict};
+use linpoint_history::{Counterexample, Operation, Spec, Start, Unknown, Verdict};
 use linpoint_report::{Style, draw, label};
 
 use crate::check::Shown;
@@ -73,6 +73,13 @@ fn drawing(shown: &Shown<'_>, example: &Counterexample, style: Style) -> String 
     text += &draw(signature, shown.symbols, &drawn, marked, style);
     text.push('\n');
     let (many, of) = (example.core.len(), shown.answer.operations);
+    if let Some(Start { state, operations }) = &example.start {
+        let before = if *operations == 1 { "operation" } else { "operations" };
+        let _ = writeln!(
+            text,
+            "  At the start: {state}. Every explanation of the {operations} {before} before ends there."
+        );
+    }
     if drawn.len() < many {
         let _ = writeln!(
             text,
@@ -110,10 +117,16 @@ fn to_draw(example: &Counterexample) -> (Vec<Operation>, Option<usize>) {
 
 /// `decided by queue monitor in 0.20 s`; and why that engine.
 fn how(answer: &Answer) -> String {
-    let because =
-        if answer.because.is_empty() { String::new() } else { format!(" (because {})", answer.because) };
+    let because = if answer.because.is_empty() {
+        String::new()
+    } else {
+        format!(" (not by {})", answer.because.replace("; ", "; not by "))
+    };
     let rechecked = match &answer.verdict {
         Verdict::Holds(_) => "; the order found was replayed",
+        Verdict::Violated(example) if example.rechecked && example.start.is_some() => {
+            "; a second search of all operations agrees"
+        }
         Verdict::Violated(example) if example.rechecked => "; brute force agrees about these operations",
         Verdict::Violated(_) => "; not rechecked: too many operations for brute force",
         _ => "",

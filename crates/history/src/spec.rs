@@ -12,6 +12,7 @@ use std::hash::Hash;
 
 use crate::operation::{OpCode, ProcessId};
 use crate::signature::Signature;
+use crate::symbols::Symbols;
 use crate::value::Value;
 
 /// An operation about to take effect: all but its result.
@@ -66,6 +67,12 @@ pub trait Spec {
     /// A state as a person reads it.
     fn show(&self, state: &Self::State) -> String {
         format!("{state:?}")
+    }
+
+    /// The same, with processes by their names.
+    fn show_named(&self, state: &Self::State, names: &Symbols) -> String {
+        let _ = names;
+        self.show(state)
     }
 }
 

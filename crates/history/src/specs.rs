@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::operation::{OpCode, ProcessId};
 use crate::signature::Signature;
 use crate::spec::{Call, Spec};
+use crate::symbols::Symbols;
 use crate::value::Value;
 
 pub use names::{SpecError, describe, parse};
@@ -238,12 +239,36 @@ impl Spec for Builtin {
                 let entries: Vec<_> = map.iter().map(|(k, v)| format!("{k}: {v}")).collect();
                 format!("{{{}}}", entries.join(", "))
             }
-            State::Holders(shares, owner) => match owner {
-                Some(owner) => format!("held by {}", owner.0),
-                None if shares.is_empty() => "free".into(),
-                None => format!("shared by {:?}", shares.keys().map(|p| p.0).collect::<Vec<_>>()),
-            },
+            State::Holders(shares, owner) => holders(shares, *owner, |process| process.0.to_string()),
         }
+    }
+
+    fn show_named(&self, state: &State, names: &Symbols) -> String {
+        match state {
+            State::Holders(shares, owner) => {
+                holders(shares, *owner, |process| names.process_name(process).to_string())
+            }
+            other => self.show(other),
+        }
+    }
+}
+
+/// Who holds a lock: `held by process 3`, `shared by processes 1, 2 and 2`.
+fn holders(
+    shares: &BTreeMap<ProcessId, u32>,
+    owner: Option<ProcessId>,
+    name: impl Fn(ProcessId) -> String,
+) -> String {
+    if let Some(owner) = owner {
+        return format!("held by process {}", name(owner));
+    }
+    let mut names: Vec<String> =
+        shares.iter().flat_map(|(p, &n)| std::iter::repeat_n(name(*p), n as usize)).collect();
+    names.sort();
+    match &names[..] {
+        [] => "free".into(),
+        [only] => format!("shared by process {only}"),
+        [first @ .., last] => format!("shared by processes {} and {last}", first.join(", ")),
     }
 }
 

@@ -30,17 +30,29 @@ pub enum Basis {
 pub struct Counterexample {
     /// A few operations that already cannot be explained, in order of call.
     pub core: Vec<Operation>,
-    /// Operations that put the object into the state the core starts from (the formal specification's prefix), in
-    /// the order they took effect; empty where the core starts from the initial state.
+    /// Where the core starts from, if not from the initial state.
+    pub start: Option<Start>,
+    /// A few operations that lead from the initial state to the start, one after another (the formal specification's prefix). Empty
+    /// where the core starts from the initial state, or where no short way is known.
     pub prefix: Vec<Operation>,
     /// Index in `core` of the operation that finds no place.
     pub impossible: Option<usize>,
     /// The longest explanation found for the rest of the core: indices in order of taking effect.
     pub explained: Vec<usize>,
-    /// Did brute force decide the core as well? Not where it is too large to try every order of it.
+    /// Did independent code come to the same end? Brute force about the core; where the core has a start, also the plain frontier about all
+    /// operations up to it. Not where both take too long.
     pub rechecked: bool,
     /// One sentence.
     pub reason: String,
+}
+
+/// A state that every explanation of a history passes through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The state, as a person reads it.
+    pub state: String,
+    /// How many operations took effect before.
+    pub operations: u64,
 }
 
 /// Why there is no answer.

@@ -39,7 +39,7 @@ impl CounterMetastate {
         if self.count.is_none() {
             let count = cx.spec.initial.as_int().filter(|n| n.unsigned_abs() < 1 << 62);
             if count.is_none() || cx.spec.kind != Kind::Counter {
-                return Err(Stop::Unsupported("this engine is for counters of ordinary size".into()));
+                return Err(Stop::Unsupported("the counter starts with a number that is too large".into()));
             }
             self.count = count;
         }
@@ -150,6 +150,6 @@ fn is_increment(timeline: &Timeline, id: OpId) -> Result<bool, Stop> {
     match timeline.op(id).op() {
         counter::INCREMENT => Ok(true),
         counter::READ => Ok(false),
-        _ => Err(Stop::Unsupported("one configuration is enough only for increments by one".into())),
+        _ => Err(Stop::Unsupported("there is more than increments and reads".into())),
     }
 }

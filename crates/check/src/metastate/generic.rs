@@ -104,7 +104,7 @@ impl<S: Spec> Generic<S> {
         let (mut shown, count) = either!(&self.search, search => {
             let states = search.states_met();
             let machine = &search.machine;
-            let show = |&state: &u32| machine.spec().show(machine.state(state));
+            let show = |&state: &u32| machine.spec().show_named(machine.state(state), cx.symbols);
             (states.iter().take(4).map(show).collect::<Vec<_>>(), states.len())
         });
         if count > shown.len() {

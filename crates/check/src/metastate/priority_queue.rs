@@ -24,6 +24,7 @@ use self::steps::Table;
 use self::wildcards::{NONE, Wildcards};
 use super::Crowd;
 use super::ahead::Ahead;
+use super::meter::Meter;
 use super::paths::{Paths, ROOT};
 use crate::engine::{Context, Engine, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
@@ -46,6 +47,7 @@ pub struct PriorityQueueMetastates {
     crowd: Crowd,
     present: FxHashSet<Key>,
     implied: FxHashSet<Key>,
+    meter: Meter,
 }
 
 /// One way to explain the returns so far.
@@ -85,7 +87,7 @@ impl PriorityQueueMetastates {
         let spec = cx.spec;
         let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
         if !kind_fits || spec.capacity.is_some() || spec.spurious {
-            let why = "priority queue metastates decide unbounded priority queues that are never spurious";
+            let why = "the priority queue is bounded, or answers may be spurious";
             return Err(Stop::Unsupported(why.into()));
         }
         self.greatest_first = spec.kind == Kind::PriorityQueueMax;
@@ -117,6 +119,7 @@ impl PriorityQueueMetastates {
             paths: &mut self.paths,
             wild: &self.wild,
             folded: self.folded,
+            meter: &mut self.meter,
         };
         (table, &mut self.configs)
     }
@@ -248,6 +251,9 @@ impl PriorityQueueMetastates {
         if configs.len() > 1 {
             let is_wild = !table.wild.is_empty();
             for config in configs.iter() {
+                if table.meter.is_over(16 + table.contents.classes().len(), || 0) {
+                    break;
+                }
                 let mut taken = None;
                 table.moves(config, |inserted, removed, wild| match wild {
                     Some(key) => taken = Some(key),
@@ -269,7 +275,7 @@ impl PriorityQueueMetastates {
             if !implied.is_empty() {
                 configs.retain(|c| !implied.contains(&c.key()));
             }
-            dominance::keep_best(&mut self.configs, &self.contents);
+            dominance::keep_best(&mut self.configs, &self.contents, &mut self.meter);
         }
         (self.present, self.implied) = (present, implied);
     }
@@ -301,7 +307,7 @@ impl PriorityQueueMetastates {
 }
 
 fn not_an_integer() -> Stop {
-    Stop::Unsupported("priority queue metastates need integers".into())
+    Stop::Unsupported("a value is no integer".into())
 }
 
 impl Engine for PriorityQueueMetastates {
@@ -320,6 +326,7 @@ impl Engine for PriorityQueueMetastates {
             self.start(cx)?;
         }
         self.pending.load(timeline);
+        self.meter.start(cx.budget);
         while self.now < upto {
             let id = self.now;
             if id.is_multiple_of(256) || self.configs.len() > 1000 {
@@ -330,6 +337,7 @@ impl Engine for PriorityQueueMetastates {
             let impossible = op.op() == codes::INSERT && !op.result.is_null();
             if !impossible {
                 self.explain(cx, op, id)?;
+                self.meter.stop()?;
             }
             if impossible || self.configs.is_empty() {
                 return Err(super::no_place(cx, op, id));

@@ -112,9 +112,7 @@ impl QueueMetastates {
     fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
         let spec = cx.spec;
         if spec.kind != Kind::Queue || spec.capacity.is_some() || spec.spurious {
-            return Err(Stop::Unsupported(
-                "queue metastates decide unbounded queues that are never spurious".into(),
-            ));
+            return Err(Stop::Unsupported("the queue is bounded, or answers may be spurious".into()));
         }
         if let Value::List(contents) = &spec.initial {
             // Contents that no row mentions have no id; nobody can ask for them, so they share one.
@@ -143,9 +141,7 @@ impl QueueMetastates {
         let time = if id.as_pending().is_some() { id.0 } else { id.0 + self.initial };
         if op.op() == codes::ENQUEUE {
             if op.arg.is_null() {
-                return Err(Stop::Unsupported(
-                    "null is enqueued, which dequeues cannot tell from an empty queue".into(),
-                ));
+                return Err(Stop::Unsupported("null is enqueued".into()));
             }
             if !self.frontier.call(time, gap + self.initial, op.arg.0) {
                 return Err(Stop::Unsupported("more than 128 enqueues are open at once".into()));

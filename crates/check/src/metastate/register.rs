@@ -25,6 +25,7 @@ use linpoint_history::specs::codes::{kv, register};
 use linpoint_history::{Kind, OpCode, ValueId};
 
 use self::path::{Path, What};
+use super::meter::Meter;
 use crate::engine::{Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
 
@@ -44,6 +45,7 @@ pub struct RegisterMetastates {
     /// Pending writes that are not called yet, the latest first.
     pending: Vec<(u32, OpId)>,
     pending_known: usize,
+    meter: Meter,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -266,6 +268,11 @@ impl RegisterMetastates {
         let last = Service { write, reads: self.slots.of_value(value, configuration.unserved) };
         let mut chosen = Vec::with_capacity(services.len() + 1);
         for subset in 0..1u64 << services.len().min(63) {
+            let steps = self.after.len() + 1;
+            let bytes = || self.path.memory() + self.after.capacity() * size_of::<Configuration>();
+            if self.meter.is_over(steps, bytes) {
+                return;
+            }
             chosen.clear();
             chosen.extend((0..services.len()).filter(|&at| subset >> at & 1 == 1).map(|at| services[at]));
             chosen.push(last);
@@ -322,6 +329,7 @@ impl Engine for RegisterMetastates {
         witness: &mut Witness,
     ) -> Result<(), Stop> {
         self.prepare(cx, timeline)?;
+        self.meter.start(cx.budget);
         while self.next < upto {
             let gap = self.next;
             while let Some(&(_, id)) = self.pending.last().filter(|(earliest, _)| *earliest <= gap) {
@@ -335,7 +343,9 @@ impl Engine for RegisterMetastates {
                     Access::Read => self.read_called(id, op.result)?,
                 }
             }
-            if !self.returned(OpId(gap)) {
+            let explained = self.returned(OpId(gap));
+            self.meter.stop()?;
+            if !explained {
                 let reason = format!(
                     "{} finds no place",
                     crate::counterexample::sentence(cx.spec, cx.symbols, timeline.op(OpId(gap)))
@@ -380,11 +390,11 @@ fn access(cx: &Context<'_>, op: OpCode) -> Result<Access, Stop> {
     let (write, read) = match cx.spec.kind {
         Kind::Register | Kind::CasRegister | Kind::RmwRegister => (register::WRITE, register::READ),
         Kind::Kv => (kv::PUT, kv::GET),
-        _ => return Err(Stop::Unsupported("register metastates are for registers".into())),
+        _ => return Err(Stop::Unsupported("not a register".into())),
     };
     match op {
         op if op == write => Ok(Access::Write),
         op if op == read => Ok(Access::Read),
-        _ => Err(Stop::Unsupported("register metastates know reads and writes only".into())),
+        _ => Err(Stop::Unsupported("there is more than reads and writes".into())),
     }
 }

@@ -135,6 +135,7 @@ fn violated(rows: &[Operation], index: usize) -> Verdict {
     Verdict::Violated(Counterexample {
         impossible: core.iter().position(|row| *row == rows[index]),
         core,
+        start: None,
         prefix: Vec::new(),
         explained: Vec::new(),
         rechecked: false,

@@ -14,8 +14,6 @@
 //! What is left out is searched for by halving (Zeller & Hildebrandt 2002), and the engine decides what is still wrong; a window around the
 //! failing return is tried first, so that a long history is not decided again and again.
 
-use std::time::{Duration, Instant};
-
 use linpoint_history::specs::codes::queue::{DEQUEUE, ENQUEUE};
 use linpoint_history::{Builtin, Kind, Operation, Symbols, ValueId};
 use rustc_hash::FxHashMap;
@@ -26,9 +24,6 @@ use super::stack::StackMetastates;
 use crate::engine::{self, Budget, Context, Engine, Stop};
 use crate::timeline::{Ties, Timeline};
 
-/// How long shrinking may take.
-const PATIENCE: Duration = Duration::from_secs(6);
-
 /// Operations of `rows`, a history that is wrong at the return of `at`, that are still wrong; `None` if nothing is known
 /// to be left out.
 pub fn shrink(
@@ -36,15 +31,12 @@ pub fn shrink(
     symbols: &Symbols,
     rows: &[Operation],
     at: Option<Operation>,
+    budget: Budget,
 ) -> Option<Vec<Operation>> {
     if !fits(spec, rows) {
         return None;
     }
-    let shrinker = Shrinker {
-        spec,
-        symbols,
-        budget: Budget { deadline: Some(Instant::now() + PATIENCE), memory_bytes: None },
-    };
+    let shrinker = Shrinker { spec, symbols, budget };
     let mut kept = match at {
         Some(at) => shrinker.around(rows, at)?,
         None => rows.to_vec(),

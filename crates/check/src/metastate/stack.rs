@@ -156,10 +156,10 @@ impl StackMetastates {
     fn begin(&mut self, cx: &Context<'_>) -> Result<Now, Stop> {
         let unsupported = |why: &str| Err(Stop::Unsupported(why.into()));
         if cx.spec.kind != SpecKind::Stack {
-            return unsupported("these metastates explain stacks only");
+            return unsupported("not a stack");
         }
         if cx.spec.capacity.is_some() || cx.spec.spurious {
-            return unsupported("a bounded or spurious stack needs another engine");
+            return unsupported("the stack is bounded, or answers may be spurious");
         }
         let mut words = EMPTY;
         if let State::Sequence(items) = cx.spec.initial() {
@@ -194,6 +194,7 @@ impl StackMetastates {
             now.pending.sort_by_key(|&j| std::cmp::Reverse((timeline.earliest(OpId::pending(j)), j)));
             now.pending_seen = timeline.pending().len();
         }
+        self.words.start(cx.budget);
         while now.gap < upto {
             let gap = now.gap;
             for id in timeline.called_in(gap) {
@@ -212,6 +213,7 @@ impl StackMetastates {
             let row = *now.open.row(slot);
             self.log.remember(now, slot);
             self.stepper.step(&mut self.words, &now.open, row, &mut now.configs);
+            self.words.stop()?;
             if now.configs.is_empty() {
                 return Err(Stop::Violated(violation(cx, timeline, row)));
             }
@@ -232,7 +234,7 @@ impl StackMetastates {
             _ => (Kind::Pop, op.result),
         };
         if kind == Kind::Push && value.is_null() {
-            return Err(Stop::Unsupported("a pushed null cannot be told from an empty answer".into()));
+            return Err(Stop::Unsupported("null is pushed".into()));
         }
         let slot = match (kind, now.open.free_slot()) {
             (Kind::Wild, _) => 0,
@@ -302,6 +304,7 @@ impl StackMetastates {
         for index in (0..self.log.returns.len()).rev() {
             if self.log.before[index].is_none() {
                 self.recompute(index, &mut now.configs, &mut path);
+                self.words.stop()?;
                 cx.budget.check(self.words.memory() + self.log.memory())?;
             }
             let row = self.log.rows[self.log.returns[index] as usize];

@@ -145,7 +145,7 @@ impl Engine for MapMonitor {
         _witness: &mut Witness,
     ) -> Result<(), Stop> {
         if cx.spec.kind != Kind::Map || cx.spec.capacity.is_some() || cx.spec.spurious {
-            return Err(Stop::Unsupported("the map monitor is for maps without bounds".into()));
+            return Err(Stop::Unsupported("the map is bounded, or answers may be spurious".into()));
         }
         for id in self.rows.len() as u32..upto {
             self.rows.push(*timeline.op(OpId(id)));

@@ -344,7 +344,7 @@ fn codes(cx: &Context<'_>) -> Result<(OpCode, OpCode), Stop> {
     match cx.spec.kind {
         Kind::Register | Kind::CasRegister | Kind::RmwRegister => Ok((register::WRITE, register::READ)),
         Kind::Kv => Ok((kv::PUT, kv::GET)),
-        _ => Err(Stop::Unsupported("the register monitor is for registers".into())),
+        _ => Err(Stop::Unsupported("not a register".into())),
     }
 }
 
@@ -354,6 +354,6 @@ fn access(cx: &Context<'_>, op: OpCode) -> Result<Access, Stop> {
     match op {
         op if op == write => Ok(Access::Write),
         op if op == read => Ok(Access::Read),
-        _ => Err(Stop::Unsupported("the register monitor knows reads and writes only".into())),
+        _ => Err(Stop::Unsupported("there is more than reads and writes".into())),
     }
 }

@@ -130,7 +130,9 @@ impl SetMonitor {
                 }
             }
             if cx.spec.capacity.is_some() || cx.spec.spurious {
-                return Err(Stop::Unsupported("the set monitor is for collections without bounds".into()));
+                return Err(Stop::Unsupported(
+                    "the collection is bounded, or answers may be spurious".into(),
+                ));
             }
             if let Value::List(items) = &cx.spec.initial {
                 for item in items.iter() {
@@ -408,6 +410,6 @@ fn role_of(cx: &Context<'_>, op: &Operation) -> Result<Role, Stop> {
         (Kind::Set | Kind::Multiset | Kind::List, set::REMOVE) => Role::Absent,
         (Kind::Set | Kind::Multiset | Kind::List, set::CONTAINS) if yes => Role::Present,
         (Kind::Set | Kind::Multiset | Kind::List, set::CONTAINS) => Role::Absent,
-        _ => return Err(Stop::Unsupported("the set monitor knows operations on one value only".into())),
+        _ => return Err(Stop::Unsupported("an operation concerns several values".into())),
     })
 }

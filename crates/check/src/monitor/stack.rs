@@ -50,10 +50,10 @@ impl StackMonitor {
     fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
         let unsupported = |why: &str| Err(Stop::Unsupported(why.into()));
         if cx.spec.capacity.is_some() {
-            return unsupported("the stack monitor knows no capacity");
+            return unsupported("the stack is bounded");
         }
         if cx.spec.spurious {
-            return unsupported("the stack monitor knows no spurious answers");
+            return unsupported("answers may be spurious");
         }
         let mut initial = Vec::new();
         if let Value::List(items) = &cx.spec.initial {

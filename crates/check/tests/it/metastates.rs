@@ -119,7 +119,9 @@ fn compare(spec: &Builtin, history: &History, rng: &mut Rng) {
             assert!(!holds, "the oracle finds an order: {violation:?}");
             let timeline = Timeline::of(&history.operations, Ties::Strict);
             let at = Some(*timeline.op(violation.at));
-            if let Some(core) = shrink::shrink(spec, &history.symbols, &history.operations, at) {
+            if let Some(core) =
+                shrink::shrink(spec, &history.symbols, &history.operations, at, Budget::unlimited())
+            {
                 assert!(!oracle(spec, history, &core), "the core can be explained");
             }
         }

@@ -1,6 +1,7 @@
 //! Files take the way of one pass where they can; the verdict must be the oracle's all the same.
 
 use linpoint_check::decide::Unwatched;
+use linpoint_check::feed::CHUNK;
 use linpoint_check::{Budget, Options, brute, check};
 use linpoint_history::formats::{self, Format, Input, ReadOptions};
 use linpoint_history::rng::Rng;
@@ -34,4 +35,26 @@ fn files_get_the_verdict_of_the_oracle() {
             assert_eq!(answer.operations, history.operations.len() as u64);
         }
     }
+}
+
+#[test]
+fn returns_of_one_stamp_may_lie_in_two_chunks() {
+    // A long file is streamed in chunks. The last return of the first chunk and the first of the second have one stamp, and a pending operation is
+    // called at it, by the process whose return is in the second chunk: it comes after that.
+    let spec = Builtin::new(Kind::Snapshot);
+    let mut text = String::new();
+    let row =
+        |process: usize, op: &str, rest: &str| format!("{{\"process\":{process},\"op\":\"{op}\",{rest}}}\n");
+    for i in 0..CHUNK - 1 {
+        text += &row(0, "scan", &format!("\"ret\":[],\"call\":{i},\"return\":{i}"));
+    }
+    let last = 2 * CHUNK;
+    text += &row(3, "scan", &format!("\"ret\":[3,4],\"call\":{last},\"return\":{last}"));
+    text += &row(2, "write", &format!("\"arg\":[0,3],\"call\":{last},\"return\":{last}"));
+    text += &row(2, "write", &format!("\"arg\":[1,4],\"call\":{last},\"return\":null"));
+    let input = Input::Bytes(text.into_bytes());
+    let open = || formats::open(&input, &spec, &ReadOptions::default());
+    let options = Options { hold: 4, ..Options::default() };
+    let answer = check(&open, &spec, &mut Symbols::new(), &options, &Unwatched, None);
+    assert!(matches!(answer.expect("a verdict").verdict, Verdict::Holds(_)));
 }

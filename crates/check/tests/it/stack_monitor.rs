@@ -277,7 +277,7 @@ fn initial_contents() {
     check_from(spec(), "pop -> 2 [1,2]; pop -> 1 [3,4]; pop -> null [5,6]", "holds");
     let above = "pop -> 1 is impossible: 2 was pushed after 1, lay above it and was still inside";
     check_from(spec(), "pop -> 1 [1,2]; pop -> 2 [3,4]", above);
-    check_from(spec().with_capacity(3), "pop -> 2 [1,2]", "the stack monitor knows no capacity");
+    check_from(spec().with_capacity(3), "pop -> 2 [1,2]", "the stack is bounded");
 }
 
 #[test]

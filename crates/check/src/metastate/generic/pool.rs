@@ -99,20 +99,22 @@ impl<M: Mask> Pool<M> {
         }
     }
 
-    /// Puts a node in, unless one in it covers it; those it covers are dead from then on.
+    /// Puts a node in, unless one in it covers it; those it covers are dead from then on. Gives how many nodes it was compared with.
     #[inline]
-    pub fn insert(&mut self, mut node: Node<M>) -> bool {
+    pub fn insert(&mut self, mut node: Node<M>) -> u32 {
         let state = node.config.state as usize;
         if state >= self.heads.len() {
             self.heads.resize(state + 1, (0, 0));
         }
         let head = if self.heads[state].0 == self.epoch { self.heads[state].1 } else { Node::<M>::NONE };
         let mut at = head;
+        let mut compared = 0;
         while at != Node::<M>::NONE {
+            compared += 1;
             let other = &mut self.nodes[at as usize];
             if other.alive {
                 if other.config.covers(&node.config) {
-                    return false;
+                    return compared;
                 }
                 if node.config.covers(&other.config) {
                     other.alive = false;
@@ -123,7 +125,7 @@ impl<M: Mask> Pool<M> {
         node.next = head;
         self.heads[state] = (self.epoch, self.nodes.len() as u32);
         self.nodes.push(node);
-        true
+        compared
     }
 
     /// The nodes with this state, dead ones too.

@@ -55,6 +55,8 @@ pub struct Search<S: Spec, M: Mask> {
     front: Pool<M>,
     found: Pool<M>,
     hiding_states: Vec<u32>,
+    /// Steps and comparisons since the clock was last looked at.
+    work: u32,
     pub(super) width: Width,
 }
 
@@ -80,6 +82,11 @@ impl Free {
 /// A set of hidden operations is looked at state by state; past this many states it is not made larger.
 const HIDING_STATES: usize = 24;
 
+/// So much work between two looks at the clock: some milliseconds. A comparison counts one, a step more, since it may make a large
+/// state.
+const WORK: u32 = 1 << 14;
+const STEP: u32 = 16;
+
 impl<S: Spec, M: Mask> Search<S, M> {
     /// Before the first operation.
     pub fn new(spec: S) -> Search<S, M> {
@@ -96,6 +103,7 @@ impl<S: Spec, M: Mask> Search<S, M> {
             front: Pool::new(),
             found: Pool::new(),
             hiding_states: Vec::new(),
+            work: 0,
             width: Width::default(),
         }
     }
@@ -142,7 +150,7 @@ impl<S: Spec, M: Mask> Search<S, M> {
             },
         };
         self.width.nodes += looked as u64;
-        self.drop_implied();
+        self.drop_implied(budget)?;
         if self.found.nodes.is_empty() {
             return Ok(false);
         }
@@ -165,15 +173,12 @@ impl<S: Spec, M: Mask> Search<S, M> {
         }
         let mut next = 0;
         while next < self.front.nodes.len() {
-            self.poll(next, budget)?;
             if self.front.nodes[next].alive {
-                self.expand(next, u32::MAX, |search, child| {
-                    if child.config.served.has(slot) {
-                        search.found.insert(child);
-                    } else {
-                        search.front.insert(child);
-                    }
-                });
+                self.expand(next, u32::MAX, budget, |search, child| {
+                    let pool =
+                        if child.config.served.has(slot) { &mut search.found } else { &mut search.front };
+                    search.work += pool.insert(child);
+                })?;
             }
             next += 1;
         }
@@ -206,15 +211,14 @@ impl<S: Spec, M: Mask> Search<S, M> {
         self.renew.take(slot);
         let mut next = 0;
         while next < self.front.nodes.len() {
-            self.poll(next, budget)?;
             if self.front.nodes[next].alive {
                 self.step(next, f, |search, mut child| {
                     child.config.done.take(slot);
-                    search.found.insert(child);
+                    search.work += search.found.insert(child);
                 });
-                self.expand(next, f.class, |search, child| {
-                    search.front.insert(child);
-                });
+                self.expand(next, f.class, budget, |search, child| {
+                    search.work += search.front.insert(child);
+                })?;
             }
             next += 1;
         }
@@ -222,14 +226,25 @@ impl<S: Spec, M: Mask> Search<S, M> {
         Ok(next)
     }
 
-    /// A step may compare a hundred children with thousands of nodes, so the clock is looked at often once there are many.
-    fn poll(&self, steps: usize, budget: &Budget) -> Result<(), Stop> {
-        if steps & 15 == 15 && steps > 255 { budget.check(self.bytes()) } else { Ok(()) }
+    /// One step may compare a child with thousands of nodes, so work is counted and the clock looked at inside the loops.
+    #[inline]
+    fn poll(&mut self, budget: &Budget) -> Result<(), Stop> {
+        if self.work < WORK {
+            return Ok(());
+        }
+        self.work = 0;
+        budget.check(self.bytes())
     }
 
     /// All steps from a node of the front, but by operations of class `except`: of each class the operation that returns
     /// first, and where that one is optional also the first that is not.
-    fn expand(&mut self, node: usize, except: u32, mut child: impl FnMut(&mut Self, Node<M>)) {
+    fn expand(
+        &mut self,
+        node: usize,
+        except: u32,
+        budget: &Budget,
+        mut child: impl FnMut(&mut Self, Node<M>),
+    ) -> Result<(), Stop> {
         let mut at = 0;
         while at < self.writers.len() {
             let class = self.writers[at].class;
@@ -251,8 +266,10 @@ impl<S: Spec, M: Mask> Search<S, M> {
                     seen_missing = true;
                 }
                 self.step(node, open, &mut child);
+                self.poll(budget)?;
             }
         }
+        Ok(())
     }
 
     /// Lets `open` take effect at a node of the front, in every way it can.
@@ -260,6 +277,7 @@ impl<S: Spec, M: Mask> Search<S, M> {
         let from = &self.front.nodes[node];
         let (state, origin) = (from.config.state, from.origin);
         let outcome = self.machine.step(state, open.class);
+        self.work += STEP;
         let mut index = 0;
         while let Some(after) = self.machine.nth_state(outcome, index) {
             index += 1;
@@ -307,6 +325,7 @@ impl<S: Spec, M: Mask> Search<S, M> {
                 continue;
             }
             let known = states.len();
+            self.work += known as u32;
             let fits = known <= HIDING_STATES
                 && (0..known).all(|at| {
                     let between = self.machine.step(states[at], other.class);
@@ -328,29 +347,31 @@ impl<S: Spec, M: Mask> Search<S, M> {
     }
 
     /// Drops what another found configuration leads to by one step: it can be had later, if it is needed.
-    fn drop_implied(&mut self) {
+    fn drop_implied(&mut self, budget: &Budget) -> Result<(), Stop> {
         if self.found.nodes.iter().filter(|node| node.alive).count() < 2 {
             self.found.nodes.retain(|node| node.alive);
-            return;
+            return Ok(());
         }
         let mut implied = vec![false; self.found.nodes.len()];
         // `expand` works on the front: the found configurations change places with it, and come back after.
         std::mem::swap(&mut self.front, &mut self.found);
         for index in 0..implied.len() {
             if self.front.nodes[index].alive {
-                self.expand(index, u32::MAX, |search, child| {
+                self.expand(index, u32::MAX, budget, |search, child| {
                     for other in search.front.with_state(child.config.state) {
+                        search.work += 1;
                         let node = &search.front.nodes[other];
                         if other != index && node.alive && child.config.covers(&node.config) {
                             implied[other] = true;
                         }
                     }
-                });
+                })?;
             }
         }
         std::mem::swap(&mut self.front, &mut self.found);
         let mut implied = implied.into_iter();
         self.found.nodes.retain(|node| !implied.next().unwrap_or(false) && node.alive);
+        Ok(())
     }
 
     /// The found configurations become the configurations.
@@ -469,6 +490,7 @@ impl<S: Spec> Search<S, u64> {
             front: Pool::new(),
             found: Pool::new(),
             hiding_states: self.hiding_states,
+            work: self.work,
             width: self.width,
         }
     }

@@ -56,6 +56,10 @@ impl Gluer<'_> {
     /// Tries all sets of pairs of the classes from `from` on; `is_enough`: what was glued so far is worth keeping.
     fn glue(&mut self, table: &mut Table<'_>, config: &Config, from: usize, is_enough: bool) {
         let contents = table.contents;
+        let held = self.found.len() * size_of::<Config>();
+        if table.meter.is_over(contents.classes().len(), || table.paths.memory() + held) {
+            return;
+        }
         let (bound, below) = (self.bound, self.below);
         let fits = |c: &Class| c.key > bound && below.is_none_or(|below| c.key < below);
         for (at, class) in contents.classes().iter().enumerate().skip(from) {

@@ -6,9 +6,10 @@
 
 use super::Config;
 use super::contents::{Contents, Mask};
+use crate::metastate::meter::Meter;
 
 /// Keeps a configuration only if no other one is better (of equally good ones the first).
-pub(super) fn keep_best(configs: &mut Vec<Config>, contents: &Contents) {
+pub(super) fn keep_best(configs: &mut Vec<Config>, contents: &Contents, meter: &mut Meter) {
     let empty_slots = contents.empty_slots();
     let group = |c: &Config| (c.removed & !empty_slots, c.wild);
     configs.sort_by_key(|c| (group(c), c.inserted.count_ones(), c.inserted, c.removed));
@@ -17,6 +18,9 @@ pub(super) fn keep_best(configs: &mut Vec<Config>, contents: &Contents) {
     for config in configs.iter() {
         if start < kept.len() && group(&kept[start]) != group(config) {
             start = kept.len();
+        }
+        if meter.is_over(2 * (kept.len() - start), || 0) {
+            return;
         }
         if kept[start..].iter().any(|k| is_as_good(k, config, contents)) {
             continue;

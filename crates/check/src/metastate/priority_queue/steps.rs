@@ -6,6 +6,7 @@
 use super::Config;
 use super::contents::{Class, Contents, Mask, Open};
 use super::wildcards::Wildcards;
+use crate::metastate::meter::Meter;
 use crate::metastate::paths::Paths;
 use crate::timeline::OpId;
 
@@ -18,6 +19,8 @@ pub(super) struct Table<'a> {
     pub(super) wild: &'a [OpId],
     /// How many of them every configuration used and no longer lists.
     pub(super) folded: u32,
+    /// When to give up.
+    pub(super) meter: &'a mut Meter,
 }
 
 impl Table<'_> {

@@ -46,6 +46,9 @@ impl Words {
     fn transform(&mut self, node: Node, stamp: u32, how: Insertion) -> Node {
         let mut work = vec![(node, stamp)];
         while let Some(&(node, stamp)) = work.last() {
+            if self.is_over(4) {
+                return node;
+            }
             if self.insertions.contains_key(&(node, stamp, how.kind)) {
                 work.pop();
                 continue;

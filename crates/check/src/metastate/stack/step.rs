@@ -100,6 +100,9 @@ impl Stepper {
         let mut still_open = open.clone();
         still_open.close(row);
         for at in 0..self.out.len() {
+            if words.is_over(4) {
+                return;
+            }
             if !self.is_needless(words, &still_open, self.out[at]) {
                 configs.push(self.out[at]);
             }
@@ -109,6 +112,9 @@ impl Stepper {
     fn push(&mut self, words: &mut Words, open: &Open, row: Row) {
         let bit = 1u64 << row.slot;
         for at in 0..self.spare.len() {
+            if words.is_over(4) {
+                return;
+            }
             let config = self.spare[at];
             let how = self.insertion(open, row, config.done | bit);
             let placed = words.insert(config.words, how);
@@ -119,6 +125,9 @@ impl Stepper {
         while level < self.levels.len() {
             merge(words, &mut self.levels[level]);
             for at in 0..self.levels[level].len() {
+                if words.is_over(4) {
+                    return;
+                }
                 let config = self.levels[level][at];
                 if config.words == EMPTY {
                     continue;
@@ -140,6 +149,9 @@ impl Stepper {
 
     fn pop(&mut self, words: &mut Words, open: &Open, row: Row) {
         for at in 0..self.spare.len() {
+            if words.is_over(4) {
+                return;
+            }
             let config = self.spare[at];
             let rest = words.without_top(config.words, row.value);
             if config.words != EMPTY && rest == NONE {
@@ -172,6 +184,9 @@ impl Stepper {
         while level < self.levels.len() {
             merge(words, &mut self.levels[level]);
             for at in 0..self.levels[level].len() {
+                if words.is_over(4) {
+                    return;
+                }
                 let config = self.levels[level][at];
                 let left = words.pop(config.words, row.value, u32::MAX);
                 if left != NONE {
@@ -191,6 +206,9 @@ impl Stepper {
         while level < self.levels.len() {
             merge(words, &mut self.levels[level]);
             for at in 0..self.levels[level].len() {
+                if words.is_over(4) {
+                    return;
+                }
                 let config = self.levels[level][at];
                 if config.words == EMPTY {
                     self.out.push(config);

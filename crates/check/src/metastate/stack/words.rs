@@ -13,6 +13,8 @@
 use rustc_hash::FxHashMap;
 
 use super::cache::Cache;
+use crate::engine::{Budget, Stop};
+use crate::metastate::meter::Meter;
 
 /// A set of words: the number of a node.
 pub type Node = u32;
@@ -54,6 +56,7 @@ pub struct Words {
     pub(super) insertions: FxHashMap<(Node, u32, u32), Node>,
     pub(super) scratch: Vec<Edge>,
     frames: Vec<Frame>,
+    meter: Meter,
 }
 
 /// A union that waits for the union of two of its children.
@@ -75,6 +78,7 @@ impl Default for Words {
             insertions: FxHashMap::default(),
             scratch: Vec::new(),
             frames: Vec::new(),
+            meter: Meter::default(),
         }
     }
 }
@@ -85,6 +89,23 @@ impl Words {
     pub fn edges(&self, node: Node) -> &[Edge] {
         let head = self.heads[node as usize];
         &self.edges[head.start as usize..(head.start + head.len) as usize]
+    }
+
+    /// From now on this budget counts.
+    pub fn start(&mut self, budget: &Budget) {
+        self.meter.start(budget);
+    }
+
+    /// The limit that was reached, if one was: then sets made since are wrong.
+    pub fn stop(&self) -> Result<(), Stop> {
+        self.meter.stop()
+    }
+
+    /// Some steps were taken; is it time to give up?
+    #[inline]
+    pub fn is_over(&mut self, steps: usize) -> bool {
+        let bytes = self.heads.len() * 64;
+        self.meter.is_over(steps, || bytes)
     }
 
     /// Is there one word only?
@@ -160,6 +181,11 @@ impl Words {
         self.frames.push(Frame { nodes: (a, b), at: (0, 0), out: self.scratch.len() as u32 });
         let mut result = NONE;
         while self.frames.len() > bottom {
+            if self.is_over(4) {
+                self.scratch.truncate(self.frames[bottom].out as usize);
+                self.frames.truncate(bottom);
+                return a;
+            }
             if let Some(child) = self.merge_on() {
                 self.frames.push(Frame { nodes: child, at: (0, 0), out: self.scratch.len() as u32 });
                 continue;
@@ -212,7 +238,7 @@ impl Words {
         if a == b {
             return true;
         }
-        if a == EMPTY || b == EMPTY || depth == 0 {
+        if a == EMPTY || b == EMPTY || depth == 0 || self.is_over(4) {
             return false;
         }
         if let Some(known) = self.inclusions.get(a, b) {

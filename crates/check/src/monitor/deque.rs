@@ -1,0 +1,80 @@
+//! Deques into which no value is pushed twice: an order is built towards what each return needs, and mended where that fails.
+//!
+//! **Parts.** Where x lies nearer to the front than y, x cannot leave by the back and y by the front: each would have to be gone before the other. So
+//! at every moment the elements that will leave by the front (the *front part*) lie before those that never leave, and these before those
+//! that will leave by the back. Whoever is pushed at one end and leaves by the other goes past both other parts, which must be empty
+//! then. The whole history is at hand, so the part of each element is known when it is pushed.
+//!
+//! **Building** (`build.rs`). Every return is taken in turn. What it needs is done first, as late as possible: elements in the way
+//! are popped, if their pops are open; open pushes that could not come later go first. There is no proof that this
+//! finds an order wherever there is one. Where it is stuck, the last returns are taken back and tried again with some open operations
+//! done early, chosen at random from a fixed seed.
+//!
+//! **Verdicts.** An order is only an order once the recheck has replayed it. Where none is found, operations on a few values around the place are decided
+//! by the [`frontier`](crate::frontier): a legal run stays legal without all operations on some values, so if these have no order the history has none
+//! (`refute.rs`). Where that fails too, the next engine takes over. Nothing else is concluded, so nothing here needs to be believed.
+
+mod build;
+mod plan;
+mod refute;
+
+use linpoint_history::{Kind, Operation};
+
+use self::build::Build;
+use self::plan::Plan;
+use crate::engine::{Context, Engine, Stop, Witness};
+use crate::timeline::{OpId, Timeline};
+
+/// Decides histories of a deque with distinct values, most of the time.
+#[derive(Debug, Default)]
+pub struct DequeSearch {
+    rows: Vec<Operation>,
+    earliest: Vec<u32>,
+}
+
+impl DequeSearch {
+    /// An engine that has seen nothing.
+    pub fn new() -> DequeSearch {
+        DequeSearch::default()
+    }
+}
+
+impl Engine for DequeSearch {
+    fn name(&self) -> &'static str {
+        "deque search"
+    }
+
+    fn advance(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        upto: u32,
+        _witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        if cx.spec.kind != Kind::Deque || cx.spec.capacity.is_some() || cx.spec.spurious {
+            return Err(Stop::Unsupported("the deque is bounded, or answers may be spurious".into()));
+        }
+        for id in self.rows.len() as u32..upto {
+            self.rows.push(*timeline.op(OpId(id)));
+            self.earliest.push(timeline.earliest(OpId(id)));
+        }
+        cx.budget.check(self.memory())
+    }
+
+    fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
+        let plan = Plan::new(cx, &self.rows, &self.earliest, timeline)?;
+        cx.budget.check(self.memory() + plan.memory())?;
+        let mut build = Build::new(&plan);
+        match build.run(cx.budget)? {
+            None => {
+                witness.order.extend(build.into_order().into_iter().map(|op| plan.id(op)));
+                Ok(())
+            }
+            Some(stuck) => Err(refute::refute(cx, &plan, &self.rows, timeline, &stuck)),
+        }
+    }
+
+    fn memory(&self) -> usize {
+        self.rows.capacity() * size_of::<Operation>() + self.earliest.capacity() * 4
+    }
+}

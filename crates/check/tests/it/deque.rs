@@ -1,0 +1,49 @@
+//! The deque search against brute force.
+
+use linpoint_check::engine::run;
+use linpoint_check::monitor::deque::DequeSearch;
+use linpoint_check::timeline::Ties;
+use linpoint_check::{Budget, Context, Stop, Timeline, brute};
+use linpoint_history::rng::Rng;
+use linpoint_history::{Builtin, Kind, Value};
+
+use crate::small::{self, Taste};
+
+#[test]
+fn what_it_says_is_right_and_it_seldom_says_nothing() {
+    let mut rng = Rng::new(21);
+    let (mut decided, mut refused) = (0, 0);
+    for round in 0..20_000 {
+        let initial = Value::list([Value::Int(1_000), Value::Int(1_001)]);
+        let mut spec = Builtin::new(Kind::Deque);
+        if round % 4 == 0 {
+            spec = spec.with_initial(initial);
+        }
+        let mut taste = Taste::random(&mut rng, 12, true);
+        taste.pending = 0.0;
+        let mut history = small::history(&spec, &taste, &mut rng);
+        if let Value::List(items) = &spec.initial {
+            items.iter().for_each(|item| {
+                history.symbols.intern(item);
+            });
+        }
+        let (rows, symbols) = (&history.operations, &history.symbols);
+        let truth = brute::search(&spec, rows, symbols, &Budget::unlimited()).expect("no limit").holds();
+        let timeline = Timeline::of(rows, Ties::Relaxed);
+        if timeline.has_touching() {
+            continue;
+        }
+        let cx = Context { symbols, spec: &spec, budget: &Budget::unlimited() };
+        match run(&mut DequeSearch::new(), &cx, &timeline) {
+            Ok(_) => assert!(truth, "{rows:#?}"),
+            Err(Stop::Violated(violation)) => {
+                assert!(!truth, "{rows:#?}");
+                let core = brute::search(&spec, &violation.core, symbols, &Budget::unlimited());
+                assert!(!core.expect("no limit").holds(), "{violation:?} of {rows:#?}");
+            }
+            Err(_) => refused += 1,
+        }
+        decided += 1;
+    }
+    assert!(refused * 100 < decided, "{refused} of {decided} were left to others");
+}
