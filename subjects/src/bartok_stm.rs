@@ -22,9 +22,17 @@
 //!
 //! Mutation [`UNDO_FORWARD`]: values are put back in the order they were written. Expected: a transaction that wrote
 //! an object twice and fails leaves the first of the two values there.
+//!
+//! With `CLAIMS` the transactions claim (Sezgin, Tasiran, Muslu and Qadeer 2010, Fig. 4 and section 5):
+//! - after reading an object: if another owns it now, this transaction will not commit;
+//! - after `to = from + 1`, twice: if this transaction commits, `to` is one more than `from` now, and so is the sum;
+//! - before undoing: the last value written to an object before all is undone is the one that was there at first.
+//!
+//! The first of these fails with `OWNED_IS_MINE` and with `ABORT_KEEPS_VERSION`, the last with `UNDO_FORWARD`.
 
 use linpoint::sync::atomic::AtomicU32;
 use linpoint::sync::atomic::Ordering::SeqCst;
+use linpoint::{Var, procedure, tressa};
 
 use crate::CORRECT;
 
@@ -39,7 +47,7 @@ pub const UNDO_FORWARD: u8 = 3;
 
 /// Two transactional objects.
 #[derive(Default)]
-pub struct Stm<const MUTATION: u8 = CORRECT> {
+pub struct Stm<const MUTATION: u8 = CORRECT, const CLAIMS: bool = false> {
     objects: [Object; 2],
     /// Numbers for transactions. Not a shim: that two numbers differ is all that matters about them.
     started: std::sync::atomic::AtomicU32,
@@ -67,8 +75,8 @@ pub enum Name {
 pub struct Conflict;
 
 /// A transaction that runs.
-pub struct Transaction<'a, const MUTATION: u8> {
-    stm: &'a Stm<MUTATION>,
+pub struct Transaction<'a, const MUTATION: u8, const CLAIMS: bool> {
+    stm: &'a Stm<MUTATION, CLAIMS>,
     /// The header of an object that it owns.
     ownership: u32,
     /// What was opened for reading, and its header then.
@@ -77,24 +85,27 @@ pub struct Transaction<'a, const MUTATION: u8> {
     updates: Vec<(Name, u32)>,
     /// What was overwritten, in the order it was.
     undo: Vec<(Name, u32)>,
+    /// Has it committed?
+    success: Var<bool>,
 }
 
-impl<const MUTATION: u8> Stm<MUTATION> {
+impl<const MUTATION: u8, const CLAIMS: bool> Stm<MUTATION, CLAIMS> {
     /// Two zeros.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Begins a transaction. It has to end with [`Transaction::commit`] or [`Transaction::abort`].
-    pub fn start(&self) -> Transaction<'_, MUTATION> {
+    /// Begins a transaction. It has to end with a [`Transaction::commit`] that succeeds, or with [`Transaction::undo`].
+    pub fn start(&self) -> Transaction<'_, MUTATION, CLAIMS> {
         let number = self.started.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (reads, updates, undo) = Default::default();
-        Transaction { stm: self, ownership: number << 1 | 1, reads, updates, undo }
+        let success = Var::new(false);
+        Transaction { stm: self, ownership: number << 1 | 1, reads, updates, undo, success }
     }
 }
 
 #[linpoint::object(spec = crate::spec::Memory)]
-impl<const MUTATION: u8> Stm<MUTATION> {
+impl<const MUTATION: u8, const CLAIMS: bool> Stm<MUTATION, CLAIMS> {
     /// The transaction `second = first + 1`: what it wrote, or `None` if it failed.
     pub fn first_to_second(&self) -> Option<u32> {
         self.add_one(Name::First, Name::Second)
@@ -107,6 +118,7 @@ impl<const MUTATION: u8> Stm<MUTATION> {
 
     /// The transaction that reads both, or `None` if it failed.
     pub fn both(&self) -> Option<(u32, u32)> {
+        let _procedure = procedure();
         let mut transaction = self.start();
         let pair = (transaction.read(Name::First), transaction.read(Name::Second));
         transaction.commit().then_some(pair)
@@ -114,25 +126,53 @@ impl<const MUTATION: u8> Stm<MUTATION> {
 
     /// The transaction that writes 10 and then 11 to the first object and 12 to the second: did it commit?
     pub fn overwrite(&self) -> bool {
+        let _procedure = procedure();
         let mut transaction = self.start();
-        let writes = [(Name::First, 10), (Name::First, 11), (Name::Second, 12)];
-        if writes.iter().any(|&(name, value)| transaction.write(name, value).is_err()) {
-            transaction.abort();
-            return false;
+        let mut at_first = None;
+        for (name, value) in [(Name::First, 10), (Name::First, 11), (Name::Second, 12)] {
+            let Ok(before) = transaction.write(name, value) else {
+                self.roll_back(transaction, Name::First, at_first);
+                return false;
+            };
+            at_first = at_first.or(Some(before));
         }
-        transaction.commit()
+        let success = transaction.commit();
+        if !success {
+            self.roll_back(transaction, Name::First, at_first);
+        }
+        success
     }
 }
 
-impl<const MUTATION: u8> Stm<MUTATION> {
+impl<const MUTATION: u8, const CLAIMS: bool> Stm<MUTATION, CLAIMS> {
     fn add_one(&self, from: Name, to: Name) -> Option<u32> {
+        let _procedure = procedure();
         let mut transaction = self.start();
         let sum = transaction.read(from) + 1;
-        if transaction.write(to, sum).is_err() {
-            transaction.abort();
+        let Ok(at_first) = transaction.write(to, sum) else {
+            self.roll_back(transaction, to, None);
             return None;
+        };
+        if CLAIMS {
+            let (source, target) = (&self.object(from).data, &self.object(to).data);
+            tressa!(Exit(transaction.success) ==> target.load(SeqCst) == source.load(SeqCst) + 1);
+            tressa!(Exit(transaction.success) ==> sum == source.load(SeqCst) + 1);
         }
-        transaction.commit().then_some(sum)
+        if transaction.commit() {
+            return Some(sum);
+        }
+        self.roll_back(transaction, to, Some(at_first));
+        None
+    }
+
+    /// Undoes a transaction, which may have overwritten `at_first` in the object called `name`.
+    fn roll_back(&self, transaction: Transaction<'_, MUTATION, CLAIMS>, name: Name, at_first: Option<u32>) {
+        let done = Var::new(false);
+        if CLAIMS && let Some(at_first) = at_first {
+            tressa!(Last(self.object(name).data, Wr, { me }, done) == at_first);
+        }
+        transaction.undo();
+        done.set(true);
     }
 
     fn object(&self, name: Name) -> &Object {
@@ -143,37 +183,42 @@ impl<const MUTATION: u8> Stm<MUTATION> {
     }
 }
 
-impl<const MUTATION: u8> Transaction<'_, MUTATION> {
+impl<const MUTATION: u8, const CLAIMS: bool> Transaction<'_, MUTATION, CLAIMS> {
     /// Opens an object for reading, and reads it.
     pub fn read(&mut self, name: Name) -> u32 {
         self.open_for_read(name);
-        self.stm.object(name).data.load(SeqCst)
+        let value = self.stm.object(name).data.load(SeqCst);
+        if CLAIMS {
+            tressa!(self.is_owned_by_another(name) ==> !Exit(self.success));
+        }
+        value
     }
 
-    /// Opens an object for update, and writes it.
-    pub fn write(&mut self, name: Name, value: u32) -> Result<(), Conflict> {
+    /// Opens an object for update, writes it, and returns what was there before.
+    pub fn write(&mut self, name: Name, value: u32) -> Result<u32, Conflict> {
         self.open_for_update(name)?;
         let object = self.stm.object(name);
-        self.undo.push((name, object.data.load(SeqCst)));
+        let before = object.data.load(SeqCst);
+        self.undo.push((name, before));
         object.data.store(value, SeqCst);
-        Ok(())
+        Ok(before)
     }
 
-    /// Makes the updates last, unless something read has changed; then it undoes them. Did it commit?
+    /// Makes the updates last, unless something read has changed. Did it commit?
     #[must_use]
-    pub fn commit(self) -> bool {
+    pub fn commit(&mut self) -> bool {
         if !self.validate() {
-            self.abort();
             return false;
         }
         for &(name, version) in &self.updates {
             self.stm.object(name).header.store(after(version), SeqCst);
         }
+        self.success.set(true);
         true
     }
 
     /// Undoes the updates.
-    pub fn abort(mut self) {
+    pub fn undo(mut self) {
         if MUTATION == UNDO_FORWARD {
             self.undo.reverse();
         }
@@ -184,6 +229,11 @@ impl<const MUTATION: u8> Transaction<'_, MUTATION> {
             let version = if MUTATION == ABORT_KEEPS_VERSION { version } else { after(version) };
             self.stm.object(name).header.store(version, SeqCst);
         }
+    }
+
+    fn is_owned_by_another(&self, name: Name) -> bool {
+        let header = self.stm.object(name).header.load(SeqCst);
+        is_owned(header) && header != self.ownership
     }
 
     fn open_for_read(&mut self, name: Name) {

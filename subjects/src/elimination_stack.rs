@@ -12,18 +12,30 @@
 //!
 //! Mutation [`COLLIDE_BY_STORE`]: a pop takes an offer by a store instead of a compare-and-swap. Expected: not
 //! linearizable; a push that withdrew its offer in between puts on the stack what the pop returned.
+//!
+//! Mutation [`WRONG_CLAIM`]: the code is right, and `push` claims that the first thing its thread writes to `top` from now
+//! on is the node it pushes (Sezgin, Tasiran, Muslu and Qadeer 2010, section 5). Expected: the claim fails. A push that hands its
+//! node to a pop writes nothing to `top`; the thread's next push does, and writes another node. With [`RIGHT_CLAIM`], it
+//! claims so only if it will not be eliminated, and holds.
 
 use std::ptr;
 
 use linpoint::hint::spin_loop;
 use linpoint::sync::atomic::AtomicPtr;
 use linpoint::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use linpoint::{Var, procedure, tressa};
 
 use crate::CORRECT;
 use crate::arena::Arena;
 
 /// A pop takes an offer without looking whether it still stands.
 pub const COLLIDE_BY_STORE: u8 = 1;
+
+/// `push` claims that its thread will write its node to `top` before any other.
+pub const WRONG_CLAIM: u8 = 2;
+
+/// No mutation: `push` claims the same for the case that it is not eliminated.
+pub const RIGHT_CLAIM: u8 = 3;
 
 /// A stack of numbers with a collision array of `WIDTH` slots.
 pub struct EliminationStack<const MUTATION: u8 = CORRECT, const WIDTH: usize = 1> {
@@ -67,6 +79,14 @@ impl<const MUTATION: u8, const WIDTH: usize> EliminationStack<MUTATION, WIDTH> {
     /// Puts `value` on top.
     pub fn push(&self, value: u32) {
         let node = self.nodes.place(Node { value, next: ptr::null_mut() });
+        let _procedure = procedure();
+        let eliminated = Var::new(false);
+        if MUTATION == WRONG_CLAIM {
+            tressa!(First(self.top, Wr, { me }) == node);
+        }
+        if MUTATION == RIGHT_CLAIM {
+            tressa!(!Exit(eliminated) ==> First(self.top, Wr, { me }) == node);
+        }
         let mut offer = None;
         loop {
             let top = self.top.load(Relaxed);
@@ -77,6 +97,7 @@ impl<const MUTATION: u8, const WIDTH: usize> EliminationStack<MUTATION, WIDTH> {
                 return;
             }
             if self.eliminate(&mut offer, node).is_some() {
+                eliminated.set(true);
                 return;
             }
         }

@@ -8,7 +8,7 @@
 //! | file | object | mutations |
 //! |---|---|---|
 //! | [`snapshot`] | two cells with versions, read together | `SEPARATE_VERSION` |
-//! | [`elimination_stack`] | stack whose pushes and pops may cancel out | `COLLIDE_BY_STORE` |
+//! | [`elimination_stack`] | stack whose pushes and pops may cancel out | `COLLIDE_BY_STORE`, `WRONG_CLAIM` |
 //! | [`bartok_stm`] | transactional memory with updates in place | `OWNED_IS_MINE`, `ABORT_KEEPS_VERSION`, `UNDO_FORWARD` |
 //! | [`treiber_stack`] | stack of linked nodes | `POP_BY_STORE` |
 //! | [`reusing_stack`] | the same with nodes used again | `UNTAGGED` |
@@ -20,6 +20,9 @@
 //! | [`seqlock`] | pair of words read without a lock | `NO_SECOND_READ` |
 //! | [`ticket_lock`] | counter behind a fair lock | `SPLIT_TICKET` |
 //! | [`chase_lev_deque`] | work-stealing deque | `TAKE_WITHOUT_CAS` |
+//!
+//! The snapshot, the elimination stack and the transactional memory also make claims about the future
+//! (`linpoint::tressa!`), where a constant in the type asks for them.
 //!
 //! Nodes live as long as the object they belong to ([`arena`]): reclaiming them earlier is a subject of its own, and
 //! a broken variant must not be able to reach freed memory. [`spec`] has the sequential objects that say what is

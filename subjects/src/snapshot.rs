@@ -9,10 +9,13 @@
 //! Mutation [`SEPARATE_VERSION`]: `write` stores the value first and raises the version in a step of its own. Expected:
 //! not linearizable with two snapshots and two writes; one snapshot sees the first write and not the second, the other
 //! the second and not the first, and both validate. The claim fails too.
+//!
+//! With `CLAIMS`, `snapshot` claims between its reads and its validation that, if it will succeed, the values it has read are
+//! those of the cells now (Fig. 2). The claim is a step, so there are more schedules with it.
 
-use linpoint::atomically;
 use linpoint::sync::atomic::AtomicU32;
 use linpoint::sync::atomic::Ordering::SeqCst;
+use linpoint::{Var, atomically, procedure, tressa};
 
 use crate::CORRECT;
 
@@ -21,7 +24,7 @@ pub const SEPARATE_VERSION: u8 = 1;
 
 /// Two cells.
 #[derive(Default)]
-pub struct Snapshot<const MUTATION: u8 = CORRECT> {
+pub struct Snapshot<const MUTATION: u8 = CORRECT, const CLAIMS: bool = false> {
     cells: [Cell; 2],
 }
 
@@ -42,7 +45,7 @@ impl Cell {
 }
 
 #[linpoint::object(spec = crate::spec::Cells)]
-impl<const MUTATION: u8> Snapshot<MUTATION> {
+impl<const MUTATION: u8, const CLAIMS: bool> Snapshot<MUTATION, CLAIMS> {
     /// Two zeros.
     pub fn new() -> Self {
         Self::default()
@@ -50,17 +53,21 @@ impl<const MUTATION: u8> Snapshot<MUTATION> {
 
     /// Both values as they were at one moment; `None` if a write was in the way.
     pub fn snapshot(&self) -> Option<(u32, u32)> {
+        let _procedure = procedure();
         let [a, b] = &self.cells;
-        let mut success = true;
+        let success = Var::new(true);
         let (value_a, version_a) = a.read();
         let (value_b, version_b) = b.read();
+        if CLAIMS {
+            tressa!(Exit(success) ==> (value_a == a.value.load(SeqCst) && value_b == b.value.load(SeqCst)));
+        }
         if version_a < a.version.load(SeqCst) {
-            success = false;
+            success.set(false);
         }
         if version_b < b.version.load(SeqCst) {
-            success = false;
+            success.set(false);
         }
-        success.then_some((value_a, value_b))
+        success.get().then_some((value_a, value_b))
     }
 
     /// Writes the first cell.
@@ -74,7 +81,7 @@ impl<const MUTATION: u8> Snapshot<MUTATION> {
     }
 }
 
-impl<const MUTATION: u8> Snapshot<MUTATION> {
+impl<const MUTATION: u8, const CLAIMS: bool> Snapshot<MUTATION, CLAIMS> {
     fn write(&self, index: usize, value: u32) {
         let cell = &self.cells[index];
         if MUTATION == SEPARATE_VERSION {

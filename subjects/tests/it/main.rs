@@ -1,6 +1,7 @@
-//! The subjects on their own: with real threads, and under a plain search judged by brute force.
+//! The subjects with real threads, under a plain search judged by brute force, under the harness, and their claims.
 
 mod checked;
+mod claims;
 mod oracle;
 mod searched;
 mod threads;
