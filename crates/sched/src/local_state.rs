@@ -170,16 +170,28 @@ pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: 
 /// # Safety
 /// It must be the running thread that entered so, and `base` must be on its stack.
 pub(crate) unsafe fn raw(entry: &Entry, base: usize) -> u64 {
-    let mut hash = 0x243f_6a88_85a3_08d3_u64;
-    let mut add = |word: u64| hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    entry.registers.iter().copied().for_each(&mut add);
+    // Four sums side by side: one after the other would wait for each multiplication.
+    let mut lanes =
+        [0x243f_6a88_85a3_08d3_u64, 0x1319_8a2e_0370_7344, 0xa409_3822_299f_31d0, 0x082e_fa98_ec4e_6c89];
+    let add =
+        |lane: &mut u64, word: u64| *lane = (lane.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    for (index, &register) in entry.registers.iter().enumerate() {
+        add(&mut lanes[index % 4], register);
+    }
+    // SAFETY: the part of the running stack that is in use; a volatile read asks nothing of what it holds.
+    let word = |at: usize| unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() };
     let mut at = entry.stack;
+    while at + 32 <= base {
+        for (index, lane) in lanes.iter_mut().enumerate() {
+            add(lane, word(at + 8 * index));
+        }
+        at += 32;
+    }
     while at + 8 <= base {
-        // SAFETY: the part of the running stack that is in use; a volatile read asks nothing of what it holds.
-        add(unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() });
+        add(&mut lanes[0], word(at));
         at += 8;
     }
-    hash
+    lanes.iter().fold(0, |sum: u64, &lane| (sum.rotate_left(23) ^ lane).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// Mixes the `size` bytes at `from` into a hash.
