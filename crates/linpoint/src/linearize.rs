@@ -8,7 +8,7 @@
 //! **Why that is enough.** Put a call just before the operation's first access and a return just after its last: any
 //! other place gives a history with the same results and fewer precedences, and a linear order that explains a history
 //! explains every history with the same results and fewer precedences. Some order of the trace has at least the
-//! precedences S exactly when the edges last(A)→first(B) for (A,B) in S and first(X)→last(A) for X in cannot[A] have
+//! precedences S exactly when the edges last(A)→first(B) for (A,B) in S and first(X)→last(A) for X in `cannot[A]` have
 //! no cycle: on a cycle, the happens-before paths between edges of S lead from a first to a last access, and that is
 //! what `cannot` says. So the verdict is a function of (results, cannot), and monotone: fewer entries in `cannot`
 //! allow more histories.

@@ -7,7 +7,7 @@
 //!
 //! Here a history is that of the execution itself: an operation is called at its first step and returns with its last.
 //! Every order of steps is walked, up to equal states, so every history of every trace comes up, or one with the same
-//! past. Runs that come to their end are judged as all others are ([`Exploration::judge`]); the set kept here
+//! past. Runs that come to their end are judged as all others are (`Exploration::judge`); the set kept here
 //! only tells states apart.
 //!
 //! States are told apart by 128-bit fingerprints: with a million states, two that differ are taken for the same with a

@@ -1,6 +1,6 @@
 //! Cores that start late: from a state that every explanation passes through.
 //!
-//! The history is decided once more, by the [`frontier`](crate::frontier). It knows the last moment before the failure at which one configuration was
+//! The history is decided once more, by the [`crate::frontier`]. It knows the last moment before the failure at which one configuration was
 //! left: a state, and the operations that took effect on the way. The others, as far as they were called by the
 //! failure, have no order from that state, and they are few. What is allowed to make them fewer is what is allowed for every specification: a cut at
 //! a moment (operations open then become pending), and leaving out operations that only look.

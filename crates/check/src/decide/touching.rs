@@ -2,7 +2,7 @@
 //!
 //! Where an operation is called at the very stamp at which its process's last one returned, it comes after it; operations of different
 //! processes that meet at a stamp are concurrent. That order need not be an interval order, and then linearizability is not local:
-//! with p: a on x [1,5], b on y [5,8] and q: d on y [1,5], c on x [5,8], object x may want c before a and y b before d, which no
+//! with p: a on x `1..5`, b on y `5..8` and q: d on y `1..5`, c on x `5..8`, object x may want c before a and y b before d, which no
 //! order of all four allows. So where operations touch across objects, the orders found for the objects are merged into one that respects
 //! real time; if they cannot be, nothing is concluded. (A violation of one object is a violation in any case.)
 
