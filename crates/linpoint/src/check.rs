@@ -137,7 +137,7 @@ impl<O: Object> Check<O> {
     pub fn report(self) -> Report {
         let start = Instant::now();
         let deadline = start + self.time_limit;
-        let mut coverage = Coverage::new(&self.size, self.criterion);
+        let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
         let scenarios = self.scenarios(deadline, &mut coverage);
         let mut open: Vec<usize> = (0..scenarios.len()).collect();
         for level in 0.. {
@@ -147,9 +147,10 @@ impl<O: Object> Check<O> {
                 let counterexample = Counterexample::new(&self, &scenarios[index], *finding);
                 return Report { coverage, elapsed: start.elapsed(), counterexample: Some(counterexample) };
             }
-            coverage.note(&open, &reached);
+            coverage.note(&reached);
             open.retain(|&index| !coverage.is_done(index));
-            if open.is_empty() || Instant::now() >= deadline {
+            // Only the automatic search goes further at each level; the others have done what they can.
+            if open.is_empty() || self.search != Search::Auto || Instant::now() >= deadline {
                 break;
             }
         }
@@ -181,9 +182,20 @@ impl<O: Object> Check<O> {
         let start = Instant::now();
         let token: Token = token.parse()?;
         let scenario = self.decode(&token)?;
-        let mut coverage = Coverage::new(&self.size, self.criterion);
+        let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
         let counterexample = Counterexample::replay(&self, &scenario, &token, &mut coverage);
         Ok(Report { coverage, elapsed: start.elapsed(), counterexample })
+    }
+
+    /// Which scenarios are meant.
+    fn size_in_words(&self) -> String {
+        match &self.scenario {
+            Some(scenario) => scenario.to_string(),
+            None => format!(
+                "up to {} threads × {} operations, {} before and {} after",
+                self.size.threads, self.size.ops, self.size.before, self.size.after
+            ),
+        }
     }
 
     pub(crate) fn criterion_asked(&self) -> Criterion {

@@ -8,7 +8,6 @@ use crate::claims::Claims;
 use crate::counterexample::Counterexample;
 use crate::linearize::Criterion;
 use crate::plan::Reached;
-use crate::scenario::Size;
 
 /// The result of a check.
 #[derive(Debug)]
@@ -79,12 +78,8 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    pub(crate) fn new(size: &Size, criterion: Criterion) -> Coverage {
-        let words = format!(
-            "up to {} threads × {} operations, {} before and {} after",
-            size.threads, size.ops, size.before, size.after
-        );
-        Coverage { size: words, criterion, ..Coverage::default() }
+    pub(crate) fn new(size: String, criterion: Criterion) -> Coverage {
+        Coverage { size, criterion, ..Coverage::default() }
     }
 
     /// Every schedule of every scenario?
@@ -103,7 +98,7 @@ impl Coverage {
         }
     }
 
-    pub(crate) fn note(&mut self, _open: &[usize], reached: &[(usize, Reached)]) {
+    pub(crate) fn note(&mut self, reached: &[(usize, Reached)]) {
         self.note_runs(reached);
         for (index, now) in reached {
             let known = self.reached.entry(*index).or_default();

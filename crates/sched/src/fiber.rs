@@ -5,10 +5,9 @@
 //! somebody else.
 
 use std::cell::{Cell, RefCell};
-use std::ops::Range;
 use std::rc::Rc;
 
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 /// What a fiber runs: it must catch the panics of the code it calls.
@@ -43,7 +42,6 @@ pub(crate) enum Pause {
 pub(crate) struct Fiber {
     coroutine: Coroutine<(), Pause, (), DefaultStack>,
     shared: Rc<Shared>,
-    bounds: Range<usize>,
 }
 
 /// What both sides of a fiber see.
@@ -76,7 +74,6 @@ impl Fiber {
     /// A fiber with a stack of at least `stack_size` bytes.
     fn new(stack_size: usize) -> std::io::Result<Fiber> {
         let stack = DefaultStack::new(stack_size)?;
-        let bounds = stack.limit().get()..stack.base().get();
         let shared = Rc::new(Shared { job: Cell::new(None), yielder: Cell::new(std::ptr::null()) });
         let inside = Rc::clone(&shared);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), Pause>, ()| {
@@ -88,7 +85,7 @@ impl Fiber {
                 yielder.suspend(Pause::Finished);
             }
         });
-        Ok(Fiber { coroutine, shared, bounds })
+        Ok(Fiber { coroutine, shared })
     }
 
     /// Gives the fiber its next job, to be started by [`Fiber::resume`].
@@ -107,10 +104,5 @@ impl Fiber {
     /// The handle by which the code on this fiber gives control back; null before it first ran.
     pub(crate) fn yielder(&self) -> *const Yielder<(), Pause> {
         self.shared.yielder.get()
-    }
-
-    /// The addresses of its stack.
-    pub(crate) fn stack(&self) -> Range<usize> {
-        self.bounds.clone()
     }
 }

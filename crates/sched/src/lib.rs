@@ -1,5 +1,12 @@
 //! Runs concurrent Rust code under a controlled scheduler.
-#![allow(dead_code)]
+//!
+//! A program is a closure. Its threads are fibers on one OS thread; before every access to something shared a shim
+//! ([`atomic`], [`sync`], [`thread`], [`cell`]) announces it to the [`Execution`], and a [`strategy`] says who goes next.
+//! What happened is a [`Run`]: steps, accesses, marks. [`clocks`] says what happens before what in it, and [`explore`]
+//! drives a strategy over a program and says what was covered.
+//!
+//! This crate knows no specification: whether a run is right is for its callers to say. Outside an exploration the
+//! shims are std's.
 
 pub mod atomic;
 pub mod cell;

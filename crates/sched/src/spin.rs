@@ -100,11 +100,6 @@ impl Spin {
         }
     }
 
-    /// Is it waiting for somebody to write?
-    pub(crate) fn waits(&self) -> bool {
-        self.turn.is_some()
-    }
-
     /// Could it see something new now?
     pub(crate) fn ready(&self, version: impl Fn(Loc) -> u32) -> bool {
         self.turn.is_none_or(|from| self.reads[from..].iter().any(|&(loc, seen, _)| version(loc) != seen))

@@ -11,7 +11,6 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::io;
 use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::sync::Arc as StdArc;
 use std::time::Duration;
 
@@ -183,7 +182,7 @@ impl Builder {
             return Ok(JoinHandle { inner: Inner::Std(inner), thread });
         };
         let name = self.name.map(StdArc::from);
-        let (inner, thread) = match start(handle, name.clone(), body, None, Ends::Seen) {
+        let (inner, thread) = match start(handle, name.clone(), body, None) {
             Some((id, packet)) => (Inner::Fiber { id, packet }, Thread::of_fiber(id, name)),
             None => (Inner::Never, Thread::of_fiber(FiberId(u8::MAX), name)),
         };
@@ -219,13 +218,6 @@ impl Builder {
     }
 }
 
-/// Can anybody ask whether the thread has ended, other than by joining it?
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    Seen,
-    Unseen,
-}
-
 /// Starts a thread of an execution; not while its creator panics, for then nobody else can go.
 #[track_caller]
 fn start<'scope, F, T>(
@@ -233,7 +225,6 @@ fn start<'scope, F, T>(
     name: Option<StdArc<str>>,
     body: F,
     scope: Option<&'scope scope::Shared>,
-    ends: Ends,
 ) -> Option<(FiberId, StdArc<Packet<'scope, T>>)>
 where
     F: FnOnce() -> T + Send,
@@ -246,10 +237,7 @@ where
     if let Some(name) = name {
         handle.name_next(&name);
     }
-    let seen = ends == Ends::Seen;
-    if seen {
-        handle.name_end_of_next();
-    }
+    handle.name_end_of_next();
     let packet = StdArc::new(Packet { result: UnsafeCell::new(None), scope });
     let inside = StdArc::clone(&packet);
     let job: Box<dyn FnOnce() + '_> = Box::new(move || {
@@ -260,7 +248,7 @@ where
         // SAFETY: nobody reads it before the thread has ended.
         unsafe { *inside.result.get() = Some(outcome) };
         finish(inside);
-        if let Some(handle) = execution().filter(|_| seen) {
+        if let Some(handle) = execution() {
             let address = handle.end_address(handle.thread());
             handle.access(Action::Exit, address, Effect::Write, std::sync::atomic::Ordering::Relaxed, 1);
         }
@@ -424,9 +412,4 @@ pub fn available_parallelism() -> io::Result<NonZero<usize>> {
         None => std::thread::available_parallelism(),
         Some(_) => Ok(NonZero::<usize>::MIN.saturating_add(1)),
     }
-}
-
-/// Unwinds with the panic of a thread that was joined.
-pub(crate) fn rethrow<T>(result: Result<T>) -> T {
-    result.unwrap_or_else(|payload| resume_unwind(payload))
 }

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc as StdArc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{Builder, Ends, Packet, Result, Thread, has_ended, start, wait_for_end};
+use super::{Builder, Packet, Result, Thread, has_ended, start, wait_for_end};
 use crate::event::{Action, Intent, ThreadId as FiberId, ThreadSet, Wait};
 use crate::execution::{Handle, current as execution};
 
@@ -174,7 +174,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             return Err(io::Error::other("the scope belongs to an exploration, and the caller does not"));
         };
         let name = builder.name.map(StdArc::from);
-        Ok(match start(handle, name.clone(), body, Some(shared), Ends::Seen) {
+        Ok(match start(handle, name.clone(), body, Some(shared)) {
             Some((id, packet)) => {
                 shared.threads.fetch_or(1 << id.0, Ordering::Relaxed);
                 let thread = Thread::of_fiber(id, name);
