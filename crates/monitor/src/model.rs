@@ -5,7 +5,8 @@
 
 use std::any::Any;
 
-use linpoint_history::{Call, Signature, Value};
+use linpoint_history::specs::State;
+use linpoint_history::{Builtin, Call, Signature, Value};
 
 /// Did an operation take effect?
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,11 @@ pub trait Model: Send {
 
     /// The state as a person reads it, shortened where it is long.
     fn show(&self) -> String;
+
+    /// The built-in specification that this model follows, and its state, if it does: then engines of `linpoint_check` can help.
+    fn builtin(&self) -> Option<(&Builtin, State)> {
+        None
+    }
 
     /// For [`Model::same`].
     fn as_any(&self) -> &dyn Any;

@@ -1,0 +1,5 @@
+//! Shadows for the usual shapes of state.
+
+mod entries;
+
+pub use entries::Entries;

@@ -1,0 +1,162 @@
+//! Additive views: each location holds some entries, and the view is all of them together.
+//!
+//! A location's value is null (nothing), one item, or a list of items. (In a map, a list of two that are not both pairs is one item.) What an item is depends on the view:
+//!
+//! - [`Entries::map`]: an item is a list of a key and a value. The view at a key is its value. Two locations that hold different
+//!   values for one key are a conflict, and the view there is the list of all values, in order, which no specification has; the
+//!   same value in two places is no conflict (a copy on its way).
+//! - [`Entries::set`]: an item is a key. The view at a key is `true`; a copy in a second place is no conflict.
+//! - [`Entries::multiset`]: an item is a key. The view at a key is how often it is there.
+
+use linpoint_history::Value;
+use rustc_hash::FxHashMap;
+
+use crate::event::{Location, Write};
+use crate::shadow::Shadow;
+
+/// The union of what the locations hold.
+#[derive(Clone, Debug)]
+pub struct Entries {
+    shape: Shape,
+    locations: FxHashMap<Location, Value>,
+    /// Map: each key with the values it has, and in how many locations each. Otherwise: how often each key is there.
+    keys: FxHashMap<Value, Held>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Map,
+    Set,
+    Multiset,
+}
+
+/// What the locations hold for one key: nearly always one value.
+#[derive(Clone, Debug)]
+enum Held {
+    One(Value, u32),
+    /// Distinct values, in order, with counts.
+    Several(Vec<(Value, u32)>),
+}
+
+impl Entries {
+    /// Locations hold pairs of a key and a value.
+    pub fn map() -> Entries {
+        Entries::of(Shape::Map)
+    }
+
+    /// Locations hold keys; a key is there or is not.
+    pub fn set() -> Entries {
+        Entries::of(Shape::Set)
+    }
+
+    /// Locations hold keys, and copies count.
+    pub fn multiset() -> Entries {
+        Entries::of(Shape::Multiset)
+    }
+
+    fn of(shape: Shape) -> Entries {
+        Entries { shape, locations: FxHashMap::default(), keys: FxHashMap::default() }
+    }
+
+    fn key_and_value(&self, item: &Value) -> (Value, Value) {
+        match (self.shape, item.as_pair()) {
+            (Shape::Map, Some((key, value))) => (key.clone(), value.clone()),
+            // Not a pair: shown as a key whose value is itself, which no specification has.
+            (Shape::Map, None) => (item.clone(), item.clone()),
+            _ => (item.clone(), Value::Null),
+        }
+    }
+
+    fn count(&mut self, item: &Value, sign: i32, touched: &mut Vec<Value>) {
+        let (key, value) = self.key_and_value(item);
+        match self.keys.get_mut(&key) {
+            Some(held) => {
+                if held.change(value, sign) {
+                    self.keys.remove(&key);
+                }
+            }
+            None => {
+                self.keys.insert(key.clone(), Held::One(value, 1));
+            }
+        }
+        touched.push(key);
+    }
+
+    fn shown(&self, held: &Held) -> Value {
+        match (self.shape, held) {
+            (Shape::Set, _) => Value::Bool(true),
+            (Shape::Multiset, Held::One(_, count)) => Value::Int(i64::from(*count)),
+            (Shape::Multiset, Held::Several(_)) => Value::Null,
+            (Shape::Map, Held::One(value, _)) => value.clone(),
+            (Shape::Map, Held::Several(values)) => Value::list(values.iter().map(|(value, _)| value.clone())),
+        }
+    }
+}
+
+/// `[[1,2],[3,4]]`, or the empty list.
+fn is_list_of_pairs(items: &[Value]) -> bool {
+    items.iter().all(|item| item.as_pair().is_some())
+}
+
+impl Held {
+    /// One location more or less holds `value`. Does none hold anything any more?
+    fn change(&mut self, value: Value, sign: i32) -> bool {
+        match self {
+            Held::One(only, count) if *only == value => {
+                *count = count.saturating_add_signed(sign);
+                *count == 0
+            }
+            Held::One(only, count) => {
+                let mut values = vec![(std::mem::take(only), *count), (value, 1)];
+                values.sort();
+                *self = Held::Several(values);
+                false
+            }
+            Held::Several(values) => {
+                match values.binary_search_by(|(other, _)| other.cmp(&value)) {
+                    Ok(place) => {
+                        values[place].1 = values[place].1.saturating_add_signed(sign);
+                        if values[place].1 == 0 {
+                            values.remove(place);
+                        }
+                    }
+                    Err(place) => values.insert(place, (value, 1)),
+                }
+                if let [(value, count)] = &mut values[..] {
+                    *self = Held::One(std::mem::take(value), *count);
+                }
+                false
+            }
+        }
+    }
+}
+
+impl Shadow for Entries {
+    fn write(&mut self, write: &Write, touched: &mut Vec<Value>) {
+        let before = if write.value.is_null() {
+            self.locations.remove(&write.location)
+        } else {
+            self.locations.insert(write.location, write.value.clone())
+        };
+        for (value, sign) in [(before.as_ref(), -1), (Some(&write.value), 1)] {
+            match value {
+                None | Some(Value::Null) => {}
+                Some(Value::List(items)) if self.shape != Shape::Map || is_list_of_pairs(items) => {
+                    items.iter().for_each(|item| self.count(item, sign, touched));
+                }
+                Some(item) => self.count(item, sign, touched),
+            }
+        }
+    }
+
+    fn view(&self, key: &Value) -> Value {
+        self.keys.get(key).map(|held| self.shown(held)).unwrap_or_default()
+    }
+
+    fn entries(&self) -> Vec<(Value, Value)> {
+        let shown = self.keys.iter().map(|(key, held)| (key.clone(), self.shown(held)));
+        let mut entries: Vec<_> = shown.filter(|(_, value)| !value.is_null()).collect();
+        entries.sort();
+        entries
+    }
+}

@@ -1,0 +1,4 @@
+//! The monitor's tests.
+
+mod exact;
+mod play;
