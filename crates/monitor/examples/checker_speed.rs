@@ -41,7 +41,7 @@ fn round(events: &[Event], with_view: bool) -> f64 {
     let start = Instant::now();
     while !copy.is_empty() {
         let batch = copy.split_off(copy.len().saturating_sub(BATCH));
-        batch.into_iter().for_each(|event| checker.push(event));
+        batch.into_iter().rev().for_each(|event| checker.push(event));
         checker.advance();
     }
     let summary = checker.finish(End::Complete);

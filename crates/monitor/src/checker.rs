@@ -12,13 +12,16 @@ use std::time::Duration;
 
 use linpoint_history::Signature;
 
+use crate::blame::{self, Case};
 use crate::event::{Event, ObjectId, ThreadId, Write};
 use crate::finding::{Blame, Difference, Finding, Found, Mistake, Refused, Seen, Unknown};
-use crate::merge::{Answer, Marks, Merge, OpIndex, Slot};
+use crate::merge::{Answer, Marks, Merge, OpIndex, Open, Slot};
 use crate::model::Model;
+use crate::order::search::Task;
 use crate::refine::{Differs, Refine};
 use crate::sections::Sections;
 use crate::shadow::Shadow;
+use crate::trail::{Past, Trail};
 
 /// What is to be checked.
 pub struct Setup {
@@ -139,6 +142,7 @@ pub struct Checker {
     merge: Merge,
     sections: Sections,
     refine: Refine,
+    trail: Trail,
     /// All events with smaller numbers were pushed, or are lost.
     sealed: u64,
     stage: Stage,
@@ -153,7 +157,18 @@ pub struct Checker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Following,
+    /// An operation does not fit; what overlaps it is awaited, to find out why.
+    Blaming(Box<Failure>),
     Decided(Conclusion),
+}
+
+/// An operation that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Failure {
+    op: OpIndex,
+    number: u64,
+    expected: String,
+    state: String,
 }
 
 impl Checker {
@@ -167,6 +182,7 @@ impl Checker {
             limits,
             merge: Merge::new(marks),
             sections: Sections::default(),
+            trail: Trail::new(&*model),
             refine: Refine::new(model, view),
             sealed: 0,
             stage: Stage::Following,
@@ -181,7 +197,7 @@ impl Checker {
     #[inline]
     pub fn push(&mut self, event: Event) {
         match self.stage {
-            Stage::Following => self.merge.push(event, &self.signature),
+            Stage::Following | Stage::Blaming(_) => self.merge.push(event, &self.signature),
             Stage::Decided(_) => self.merge.count(&event),
         }
     }
@@ -198,15 +214,19 @@ impl Checker {
 
     /// The application dropped records of this object: nothing is decided from here on.
     pub fn lose(&mut self, records: u64) {
-        if self.stage == Stage::Following {
-            self.decide(Found::Unknown(Unknown::Lost { records }));
+        match &self.stage {
+            Stage::Following => self.decide(Found::Unknown(Unknown::Lost { records })),
+            Stage::Blaming(_) => self.settle(Some(format!("{records} records were dropped"))),
+            Stage::Decided(_) => {}
         }
     }
 
     /// Judges what can be judged.
     pub fn advance(&mut self) -> Progress {
-        if self.stage == Stage::Following {
-            self.follow();
+        match self.stage {
+            Stage::Following => self.follow(),
+            Stage::Blaming(_) => self.settle(None),
+            Stage::Decided(_) => {}
         }
         let events = self.events();
         Progress {
@@ -226,13 +246,17 @@ impl Checker {
         if self.stage == Stage::Following {
             self.follow();
         }
-        if self.stage == Stage::Following && end == End::Complete {
-            self.conclude();
+        match (&self.stage, end) {
+            (Stage::Following, End::Complete) => self.conclude(),
+            (Stage::Blaming(_), End::Complete) => self.settle(None),
+            (Stage::Blaming(_), End::Torn) => self.settle(Some("the log breaks off".to_owned())),
+            _ => {}
         }
         let events = self.events();
         let conclusion = match self.stage {
             Stage::Decided(conclusion) => conclusion,
             Stage::Following => Conclusion::Clean,
+            Stage::Blaming(_) => Conclusion::Unknown,
         };
         Summary {
             conclusion,
@@ -257,7 +281,7 @@ impl Checker {
 
     fn events(&self) -> u64 {
         match self.stage {
-            Stage::Following => self.merge.base() + self.calls,
+            Stage::Following | Stage::Blaming(_) => self.merge.base() + self.calls,
             Stage::Decided(_) => self.judged,
         }
     }
@@ -284,10 +308,55 @@ impl Checker {
             }
             let number = self.merge.base();
             let Some(slot) = self.merge.pop() else { return };
-            if let Err(found) = self.take(number, slot) {
-                return self.decide_at(number, *found);
+            match self.take(number, slot) {
+                Ok(()) => {}
+                Err(Trouble::Found(found)) => return self.decide_at(number, *found),
+                Err(Trouble::Refused(failure)) => {
+                    self.stage = Stage::Blaming(failure);
+                    return self.settle(None);
+                }
             }
         }
+    }
+
+    /// Finds out who is to blame, once all operations that overlap the refused one are known; or at once, with a reason why they never will be.
+    fn settle(&mut self, cut: Option<String>) {
+        let Stage::Blaming(failure) = &self.stage else { return };
+        let refused = &self.merge.ops[failure.op as usize];
+        let crowded = self.merge.waiting() > self.limits.waiting;
+        let patient = cut.is_none() && !crowded;
+        let overlapping = |end: u64| self.merge.live().filter(move |open| open.look <= end);
+        let is_known =
+            |end: u64| self.sealed > end && overlapping(end).all(|open| open.state != Answer::Awaited);
+        if patient && !is_known(refused.ret) {
+            return;
+        }
+        // All that overlap the refused one must find a place, so what overlaps those must be known too.
+        let known = overlapping(refused.ret).filter(|open| open.state == Answer::Known).map(|open| open.ret);
+        let end = known.chain(self.trail.last_return()).fold(refused.ret, u64::max);
+        if patient && !is_known(end) {
+            return;
+        }
+        let blame = match cut {
+            // Even then another order may be found; that there is none cannot be said.
+            Some(why) if self.sealed <= end => Blame::Open { why },
+            _ => {
+                let later = |open: &&Open| open.commits == 0 || open.commit > failure.number;
+                let others = overlapping(end).filter(later);
+                blame::blame(&Case {
+                    signature: &self.signature,
+                    trail: &self.trail,
+                    refused: task(refused, end),
+                    expected: &failure.expected,
+                    others: others.map(|open| task(open, end)).collect(),
+                    end,
+                    patience: self.limits.blame,
+                })
+            }
+        };
+        let operation = self.merge.seen(failure.op, &self.signature);
+        let (expected, state, number) = (failure.expected.clone(), failure.state.clone(), failure.number);
+        self.decide_at(number, Found::Refused(Box::new(Refused { operation, expected, state, blame })));
     }
 
     /// Too much may not wait for one operation.
@@ -300,7 +369,7 @@ impl Checker {
     }
 
     #[inline]
-    fn take(&mut self, number: u64, slot: Slot) -> Result<(), Box<Found>> {
+    fn take(&mut self, number: u64, slot: Slot) -> Result<(), Trouble> {
         match slot {
             Slot::Commit(op) => self.commit(number, op, Vec::new())?,
             Slot::CommitBlock(op, writes) => self.commit(number, op, writes)?,
@@ -328,7 +397,7 @@ impl Checker {
             Slot::Empty => {}
             Slot::Window(..) | Slot::At(..) | Slot::After(..) => {
                 let why = "windows and versions are not followed".to_owned();
-                return Err(Box::new(Found::Unknown(Unknown::Engine { why })));
+                return Err(found(Found::Unknown(Unknown::Engine { why })));
             }
         }
         Ok(())
@@ -336,7 +405,7 @@ impl Checker {
 
     /// An operation takes effect.
     #[inline]
-    fn commit(&mut self, number: u64, op: OpIndex, writes: Vec<Write>) -> Result<(), Box<Found>> {
+    fn commit(&mut self, number: u64, op: OpIndex, writes: Vec<Write>) -> Result<(), Trouble> {
         let open = &self.merge.ops[op as usize];
         let thread = open.thread;
         if self.refine.has_view() {
@@ -352,19 +421,22 @@ impl Checker {
                 if !few {
                     let open = self.merge.awaited();
                     let unknown = Unknown::Orders { open, configurations: 0 };
-                    return Err(Box::new(Found::Unknown(unknown)));
+                    return Err(found(Found::Unknown(unknown)));
                 }
                 Ok(())
             }
         };
         if let Err(expected) = applied {
-            let operation = self.merge.seen(op, &self.signature);
             let state = self.refine.model().show();
-            let blame = Blame::Open { why: "no other order was looked for".to_owned() };
-            return Err(Box::new(Found::Refused(Box::new(Refused { operation, expected, state, blame }))));
+            return Err(Trouble::Refused(Box::new(Failure { op, number, expected, state })));
         }
         self.operations += 1;
-        self.compare(thread, Some(op))
+        self.compare(thread, Some(op))?;
+        self.trail.note(Past::of(&mut self.merge.ops[op as usize]));
+        if self.trail.is_full() {
+            self.trail.turn(self.refine.worlds(), number + 1);
+        }
+        Ok(())
     }
 
     fn writes(&mut self, number: u64, thread: ThreadId, writes: Vec<Write>) {
@@ -376,12 +448,12 @@ impl Checker {
     }
 
     #[inline]
-    fn compare(&mut self, thread: ThreadId, op: Option<OpIndex>) -> Result<(), Box<Found>> {
+    fn compare(&mut self, thread: ThreadId, op: Option<OpIndex>) -> Result<(), Trouble> {
         match self.refine.compare() {
             Ok(()) => Ok(()),
             Err(differs) => {
                 let after = op.map(|op| self.merge.seen(op, &self.signature));
-                Err(Box::new(Found::View(Box::new(difference(*differs, thread, after)))))
+                Err(found(Found::View(Box::new(difference(*differs, thread, after)))))
             }
         }
     }
@@ -408,8 +480,33 @@ impl Checker {
     }
 }
 
-fn mistake(mistake: Mistake) -> Box<Found> {
-    Box::new(Found::Mistake(mistake))
+/// Why judging stops.
+enum Trouble {
+    Found(Box<Found>),
+    Refused(Box<Failure>),
+}
+
+fn found(found: Found) -> Trouble {
+    Trouble::Found(Box::new(found))
+}
+
+/// An operation that may be placed anew; it must be if it returned by `end`.
+fn task(open: &Open, end: u64) -> Task {
+    let known = open.state == Answer::Known;
+    Task {
+        thread: open.thread,
+        op: open.op,
+        arg: open.arg.clone(),
+        result: known.then(|| open.result.clone()),
+        call: open.look,
+        ret: if known { open.ret } else { u64::MAX },
+        commit: (open.commits > 0).then_some(open.commit),
+        must: known && open.ret <= end,
+    }
+}
+
+fn mistake(mistake: Mistake) -> Trouble {
+    found(Found::Mistake(mistake))
 }
 
 fn difference(differs: Differs, thread: ThreadId, after: Option<Seen>) -> Difference {

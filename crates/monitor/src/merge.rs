@@ -179,7 +179,6 @@ impl Merge {
     }
 
     /// Operations that are in the slab.
-    #[allow(dead_code)]
     pub fn live(&self) -> impl Iterator<Item = &Open> {
         self.ops.iter().filter(|open| open.state != Answer::Free)
     }

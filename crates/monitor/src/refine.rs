@@ -62,10 +62,9 @@ impl Refine {
         &*self.worlds[0]
     }
 
-    /// Is the state of the specification certain?
-    #[allow(dead_code)]
-    pub fn is_certain(&self) -> bool {
-        self.worlds.len() == 1
+    /// All possible states.
+    pub fn worlds(&self) -> &[Box<dyn Model>] {
+        &self.worlds
     }
 
     /// Goes on from other states.

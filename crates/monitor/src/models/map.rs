@@ -136,6 +136,14 @@ impl Model for MapModel {
         Some((&self.spec, State::Map(entries.collect())))
     }
 
+    fn concerns<'a>(&self, call: Call<'a>) -> Option<&'a Value> {
+        match call.op {
+            codes::INSERT => call.arg.as_pair().map(|(key, _)| key),
+            codes::GET | codes::REMOVE => Some(call.arg),
+            _ => None,
+        }
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

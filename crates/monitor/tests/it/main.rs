@@ -1,4 +1,5 @@
 //! The monitor's tests.
 
+mod blame;
 mod exact;
 mod play;

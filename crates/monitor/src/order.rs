@@ -1,0 +1,3 @@
+//! Orders of operations: searched for among intervals, followed online, or given by versions.
+
+pub(crate) mod search;
