@@ -1,0 +1,175 @@
+//! The specification an object names or carries, and whether its operations fit.
+
+use linpoint_history::specs::{self, SpecError};
+use linpoint_history::{Builtin, Kind, Shape, Spec as _};
+
+use super::{Item, Lowerer};
+use crate::ast::{self, MemberKind};
+use crate::diagnostic::code;
+use crate::program::{Operation, Program, SpecSource, Type};
+
+impl<'a> Lowerer<'a> {
+    pub(super) fn spec(&mut self, object: &'a ast::Object, program: &Program) -> SpecSource {
+        let blocks: Vec<_> = object
+            .members
+            .iter()
+            .filter_map(|member| match &member.kind {
+                MemberKind::Spec(members) => Some((members, member.span)),
+                _ => None,
+            })
+            .collect();
+        if let Some((_, span)) = blocks.get(1).or(blocks.first().filter(|_| object.spec.is_some())) {
+            self.error(
+                code::SPEC,
+                *span,
+                "an object has one specification",
+                "name a built-in one, or write a `spec`",
+            );
+        }
+        if let Some((members, _)) = blocks.first() {
+            return self.spec_block(members, program);
+        }
+        match &object.spec {
+            Some(name) => self.builtin(name, program),
+            None => SpecSource::Nothing,
+        }
+    }
+
+    fn builtin(&mut self, name: &ast::Name, program: &Program) -> SpecSource {
+        match specs::parse(&name.text) {
+            Ok(builtin) => {
+                for operation in &program.operations {
+                    self.fits_builtin(operation, &builtin);
+                }
+                SpecSource::Builtin(Box::new(builtin))
+            }
+            Err(error) => {
+                let help = match &error {
+                    SpecError::Unknown { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+                    SpecError::Unknown { .. } => {
+                        format!("known: {}", Kind::all().map(Kind::name).collect::<Vec<_>>().join(", "))
+                    }
+                    _ => "collections take `capacity=N` and `spurious`, a semaphore takes `capacity=N`"
+                        .to_owned(),
+                };
+                self.error(code::SPEC, name.span, error.to_string(), help);
+                SpecSource::Nothing
+            }
+        }
+    }
+
+    fn fits_builtin(&mut self, operation: &Operation, spec: &Builtin) {
+        let name_span = match self.items.get(&operation.name) {
+            Some((Item::Routine(routine), _)) => routine.name.span,
+            _ => operation.span,
+        };
+        let Some(op) = spec.signature().find(&operation.name) else {
+            let known = spec.signature().names();
+            let message = format!("`{}` has no operation `{}`", spec.kind.name(), operation.name);
+            return self.error(code::SIGNATURE, name_span, message, format!("it has {known}"));
+        };
+        let decl = spec.signature().decl(op);
+        let wanted = match decl.arg {
+            Shape::Unit => 0,
+            Shape::Pair => 2,
+            Shape::OptionalInt if operation.params == 0 => 0,
+            _ => 1,
+        };
+        if operation.params != wanted {
+            let message = format!("`{}` of `{}` takes {wanted} arguments", operation.name, spec.kind.name());
+            return self.error(code::SIGNATURE, name_span, message, "give the operation as many parameters");
+        }
+        let result = &operation.result;
+        let plain = |ty: &Type| result.parts.as_slice() == [ty.clone()] && !result.optional && !result.tuple;
+        let fits = match decl.result {
+            Shape::Unit => result.parts.is_empty(),
+            Shape::Bool => plain(&Type::Bool),
+            Shape::Done => result.parts.is_empty() || plain(&Type::Bool),
+            Shape::List | Shape::Pair => result.tuple && !result.optional,
+            Shape::Int => plain(&Type::Int),
+            _ => result.parts.len() == 1 && !result.tuple,
+        };
+        if !fits {
+            let message =
+                format!("`{}` of `{}` answers {}", operation.name, spec.kind.name(), decl.result.expected());
+            let help = match decl.result {
+                Shape::Unit => "leave the result out",
+                Shape::Bool => "declare the result `-> bool`",
+                Shape::Any => "declare a result, such as `-> data?`",
+                _ => "declare such a result",
+            };
+            self.error(code::SIGNATURE, name_span, message, help);
+        }
+    }
+
+    /// A specification in the same language: a sequential object that knows the enums, records, constants and sizes around it.
+    fn spec_block(&mut self, members: &'a [ast::Member], program: &Program) -> SpecSource {
+        let mut inner =
+            Lowerer { records: self.records.clone(), enums: self.enums.clone(), ..Lowerer::default() };
+        inner.sizes = self.sizes.clone();
+        for (name, (item, span)) in &self.items {
+            if !matches!(item, Item::Global(_) | Item::Routine(_)) {
+                inner.items.insert(name.clone(), (*item, *span));
+            }
+        }
+        for member in members {
+            let allowed = matches!(
+                member.kind,
+                MemberKind::Shared { .. }
+                    | MemberKind::Routine(_)
+                    | MemberKind::Init(_)
+                    | MemberKind::Struct { .. }
+                    | MemberKind::Enum { .. }
+                    | MemberKind::Const { .. }
+            );
+            if !allowed {
+                let help = "a `spec` has shared variables, `init`, operations and procedures";
+                inner.error(code::SPEC, member.span, "this has no place in a specification", help);
+            }
+        }
+        inner.declare(members);
+        let (operations, init) = inner.routines(members);
+        let mut spec = inner.assemble(&program.name, operations, init);
+        inner.check_flow(&spec);
+        self.wrong.append(&mut inner.wrong);
+        let mut ordered = Vec::new();
+        for operation in &program.operations {
+            let span = match self.items.get(&operation.name) {
+                Some((Item::Routine(routine), _)) => routine.name.span,
+                _ => operation.span,
+            };
+            let Some(reference) = spec.operations.iter().find(|op| op.name == operation.name) else {
+                let message = format!("the specification has no operation `{}`", operation.name);
+                self.error(code::SIGNATURE, span, message, "add it to the `spec`");
+                continue;
+            };
+            let types = |op: &Operation| {
+                op.locals[..op.params].iter().map(|slot| slot.ty.clone()).collect::<Vec<_>>()
+            };
+            if types(operation) != types(reference) || operation.result != reference.result {
+                let message = format!("`{}` has another type in the specification", operation.name);
+                self.error(code::SIGNATURE, span, message, "give both the same parameters and result");
+            }
+            ordered.push(reference.clone());
+        }
+        if self.wrong.iter().any(crate::Diagnostic::is_error) {
+            return SpecSource::Nothing;
+        }
+        // Operations in the object's order; nodes keep the number of their operation.
+        let order: Vec<usize> = ordered
+            .iter()
+            .map(|op| spec.operations.iter().position(|other| other.name == op.name).unwrap_or(0))
+            .collect();
+        let count = spec.operations.len();
+        for node in &mut spec.nodes {
+            let old = node.op.index();
+            node.op.0 = match order.iter().position(|o| *o == old) {
+                Some(new) => new as u16,
+                None if old >= count => ordered.len() as u16,
+                None => u16::MAX,
+            };
+        }
+        spec.operations = ordered;
+        SpecSource::Block(Box::new(spec))
+    }
+}

@@ -1,0 +1,3 @@
+//! The language from outside: the corpus, the printer, the diagnostics, the reference.
+
+mod corpus;
