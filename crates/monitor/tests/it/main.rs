@@ -3,3 +3,14 @@
 mod blame;
 mod exact;
 mod play;
+
+/// The ring's source once more, with the explorer's atomics under it.
+#[allow(dead_code, unused_imports)]
+mod primitive {
+    pub(crate) use linpoint::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+}
+#[allow(dead_code)]
+#[path = "../../src/ring.rs"]
+mod ring;
+
+mod ring_explored;

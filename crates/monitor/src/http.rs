@@ -1,0 +1,104 @@
+//! A small status page: `/` for people, `/metrics` for Prometheus. One thread, one connection at a time, nothing but GET.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::status::Status;
+
+/// A page that is being served.
+#[derive(Debug)]
+pub(crate) struct Page {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the page shows.
+pub(crate) type Source = Arc<dyn Fn() -> (Status, Vec<String>) + Send + Sync>;
+
+impl Page {
+    /// Serves `source` at `address`.
+    pub(crate) fn serve(address: impl ToSocketAddrs, source: Source) -> io::Result<Page> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().name("linpoint-status".to_owned()).spawn(move || {
+            for connection in listener.incoming() {
+                if stopped.load(Ordering::Acquire) {
+                    break;
+                }
+                // A client that misbehaves is its own trouble.
+                let _ = connection.and_then(|connection| answer(&connection, &source));
+            }
+        })?;
+        Ok(Page { address, stop, thread: Some(thread) })
+    }
+
+    /// Where.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        // Wakes the thread up.
+        let woken = TcpStream::connect_timeout(&self.address, Duration::from_millis(200)).is_ok();
+        if let Some(thread) = self.thread.take()
+            && woken
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a request may have in bytes; the rest is not read.
+const LONGEST_REQUEST: u64 = 16 << 10;
+
+fn answer(connection: &TcpStream, source: &Source) -> io::Result<()> {
+    let patience = Some(Duration::from_secs(1));
+    connection.set_read_timeout(patience)?;
+    connection.set_write_timeout(patience)?;
+    let mut reader = BufReader::new(io::Read::take(connection, LONGEST_REQUEST));
+    let (mut line, mut more) = (String::new(), String::new());
+    reader.read_line(&mut line)?;
+    // The rest of the request is read, or closing the connection would take the answer with it.
+    while reader.read_line(&mut more)? > 2 {
+        more.clear();
+    }
+    let mut words = line.split_whitespace();
+    let (status, kind, body) = match (words.next(), words.next()) {
+        (Some("GET"), Some("/metrics")) => ("200 OK", "text/plain; version=0.0.4", source().0.metrics()),
+        (Some("GET"), Some("/")) => ("200 OK", "text/html; charset=utf-8", page(source())),
+        (Some("GET"), Some(_)) => ("404 Not Found", "text/plain", "there is / and /metrics\n".to_owned()),
+        _ => ("405 Method Not Allowed", "text/plain", "GET only\n".to_owned()),
+    };
+    let mut connection = connection;
+    write!(
+        connection,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn page((status, findings): (Status, Vec<String>)) -> String {
+    let mut body = format!("<p>{}</p>", escape(&status.line()));
+    for finding in findings {
+        body += &format!("<pre>{}</pre>", escape(&finding));
+    }
+    format!(
+        "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=2><title>Linpoint monitor</title>\
+         <style>body{{font:16px system-ui;margin:2em;color-scheme:light dark}}pre{{white-space:pre-wrap}}</style>\
+         <h1>Linpoint monitor</h1>{body}<p><a href=/metrics>metrics</a></p>"
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

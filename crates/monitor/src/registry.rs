@@ -1,0 +1,170 @@
+//! Who takes part: threads with their rings, objects with their counters.
+//!
+//! Application threads touch this once, when they first meet the monitor, and when they make objects; never while they log.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::barrier::Barrier;
+use crate::checker::{Commits, Setup};
+use crate::event::{ObjectId, ThreadId};
+use crate::file::Description;
+use crate::local::{IDLE, Local, Overflow};
+use crate::object::{OFF, WAIT, Watched};
+use crate::ring::{self, Consumer};
+use crate::stamp::Stamps;
+
+/// What all threads of a monitor share.
+pub(crate) struct Registry {
+    /// Tells monitors apart.
+    pub(crate) id: u64,
+    pub(crate) stamps: Stamps,
+    overflow: Overflow,
+    ring_words: usize,
+    members: Mutex<Members>,
+    resumed: Condvar,
+    pub(crate) barrier: Barrier,
+    /// Is there an object whose operations are placed by windows or intervals?
+    by_windows: Arc<AtomicBool>,
+}
+
+/// A thread's other end.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) thread: ThreadId,
+    pub(crate) name: String,
+    pub(crate) consumer: Consumer,
+    /// See [`Local`].
+    pub(crate) since: Arc<crate::primitive::AtomicU64>,
+}
+
+/// An object that takes part from now on.
+pub(crate) struct Entrant {
+    pub(crate) watched: Arc<Watched>,
+    pub(crate) description: Description,
+    pub(crate) setup: Setup,
+}
+
+#[derive(Default)]
+struct Members {
+    threads: u32,
+    objects: u16,
+    new_threads: Vec<Member>,
+    new_objects: Vec<Entrant>,
+    all_objects: Vec<Weak<Watched>>,
+    /// What objects do that come now.
+    mode: u64,
+    finding: String,
+}
+
+impl Registry {
+    pub(crate) fn new(stamps: Stamps, overflow: Overflow, ring_words: usize) -> Registry {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Registry {
+            id,
+            stamps,
+            overflow,
+            ring_words,
+            members: Mutex::default(),
+            resumed: Condvar::new(),
+            barrier: Barrier::find(),
+            by_windows: Arc::default(),
+        }
+    }
+
+    /// The calling thread takes part from now on.
+    pub(crate) fn join(&self) -> Local {
+        let (producer, consumer) = ring::ring(self.ring_words);
+        let since = Arc::new(crate::primitive::AtomicU64::new(IDLE));
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        let mut members = self.lock();
+        let thread = ThreadId(members.threads);
+        members.threads += 1;
+        members.new_threads.push(Member { thread, name, consumer, since: Arc::clone(&since) });
+        Local::new(self.id, producer, self.overflow, since)
+    }
+
+    /// A new object, watched if `chosen` says so about its number; `None` after 65,535 of them.
+    pub(crate) fn add(
+        &self,
+        description: Description,
+        setup: impl FnOnce(ObjectId) -> Setup,
+        chosen: impl Fn(u64) -> bool,
+    ) -> Option<Arc<Watched>> {
+        let mut members = self.lock();
+        let id = ObjectId(members.objects);
+        members.objects = members.objects.checked_add(1)?;
+        let setup = setup(id);
+        let by_windows = setup.commits == Commits::Intervals;
+        self.by_windows.fetch_or(by_windows, Ordering::SeqCst);
+        let fence = self.barrier == Barrier::None;
+        let name = description.name.clone();
+        let watched = Arc::new(Watched::new(id, name, self.stamps, Arc::clone(&self.by_windows), fence));
+        watched.set(members.mode);
+        if !chosen(u64::from(id.0)) {
+            watched.turn_off();
+        }
+        members.all_objects.push(Arc::downgrade(&watched));
+        members.new_objects.push(Entrant { watched: Arc::clone(&watched), description, setup });
+        Some(watched)
+    }
+
+    /// Does any object need what a barrier gives?
+    pub(crate) fn needs_barrier(&self) -> bool {
+        self.by_windows.load(Ordering::Relaxed)
+    }
+
+    /// Would a barrier that fails leave a hole? Not where calls have fences of their own.
+    pub(crate) fn relies_on_barrier(&self) -> bool {
+        self.needs_barrier() && self.barrier == Barrier::Kernel
+    }
+
+    /// Threads and objects that came since the last time.
+    pub(crate) fn newcomers(&self) -> (Vec<Member>, Vec<Entrant>) {
+        let mut members = self.lock();
+        (std::mem::take(&mut members.new_threads), std::mem::take(&mut members.new_objects))
+    }
+
+    /// From now on calls on all objects do what `mode` says, because of `finding`.
+    pub(crate) fn halt(&self, mode: u64, finding: String) {
+        let mut members = self.lock();
+        members.mode = mode;
+        members.finding = finding;
+        members.all_objects.iter().filter_map(Weak::upgrade).for_each(|watched| watched.set(mode));
+    }
+
+    /// Why calls panic.
+    pub(crate) fn finding(&self) -> String {
+        self.lock().finding.clone()
+    }
+
+    /// Waits until [`Registry::resume`].
+    pub(crate) fn wait(&self) {
+        let mut members = self.lock();
+        while members.mode == WAIT {
+            members = self.resumed.wait(members).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Threads that wait go on, and log no more.
+    pub(crate) fn resume(&self) {
+        let mut members = self.lock();
+        if members.mode == WAIT {
+            members.mode = OFF;
+            members.all_objects.iter().filter_map(Weak::upgrade).for_each(|watched| watched.set(OFF));
+            self.resumed.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("id", &self.id).finish_non_exhaustive()
+    }
+}

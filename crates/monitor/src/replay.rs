@@ -1,0 +1,194 @@
+//! A log file read back: while it grows (spilling), or later (`linpoint refine`).
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use linpoint_history::specs::{self, SpecError};
+use thiserror::Error;
+
+use crate::checker::{Commits, End, Setup};
+use crate::drain::{EVERY, Sink, tell};
+use crate::event::ObjectId;
+use crate::file::{Description, Frame, LogError, Reader};
+use crate::models;
+use crate::monitor::{Reaction, Shared, View};
+use crate::object::Watched;
+use crate::registry::{Entrant, Registry};
+use crate::report::Report;
+use crate::stamp::Stamps;
+use crate::ticks::Widen;
+use crate::verifier::{Checkers, React};
+
+/// Frames on their way to a sink.
+pub(crate) struct Follower<R> {
+    reader: Reader<R>,
+    widen: Option<Widen>,
+    /// The log was closed.
+    pub(crate) ended: bool,
+    /// A frame was whole, and its records made no sense.
+    pub(crate) garbled: bool,
+}
+
+impl<R: Read> Follower<R> {
+    pub(crate) fn new(reader: Reader<R>) -> Follower<R> {
+        let widen = (reader.error > 0).then(|| Widen::new(reader.error));
+        Follower { reader, widen, ended: false, garbled: false }
+    }
+
+    /// Tells `sink` of what stands in the first `bytes` bytes and was not told before. `false` where there was nothing.
+    pub(crate) fn follow(
+        &mut self,
+        bytes: u64,
+        sink: &mut impl Sink,
+        entrant: &mut impl FnMut(ObjectId, &Description) -> Option<Entrant>,
+    ) -> Result<bool, LogError> {
+        let mut went = false;
+        while self.reader.good_bytes() < bytes && !self.ended && !self.garbled {
+            let Some(frame) = self.reader.next_frame()? else { break };
+            went = true;
+            match frame {
+                Frame::Object(object, description) => {
+                    if let Some(entrant) = entrant(object, &description) {
+                        sink.object(entrant);
+                    }
+                }
+                Frame::Thread(..) => {}
+                Frame::Records(thread, words) => {
+                    let whole = match &mut self.widen {
+                        Some(widen) => tell(thread, &words, &mut |event| widen.push(event)),
+                        None => tell(thread, &words, &mut |event| sink.event(event)),
+                    };
+                    self.garbled |= !whole;
+                }
+                Frame::Seal(EVERY, until) => {
+                    if let Some(widen) = &mut self.widen {
+                        widen.advance(until, sink);
+                    }
+                }
+                Frame::Seal(object, number) => sink.seal(object, number),
+                Frame::Lost(object, count) => sink.lost(object, count),
+                Frame::End => self.ended = true,
+            }
+        }
+        Ok(went)
+    }
+}
+
+/// Why a log cannot be checked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RefineError {
+    /// The file.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The specification.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The object has a model of the program's own.
+    #[error(
+        "object `{0}` was logged with a specification of the program's own; name a built-in one with --spec"
+    )]
+    Custom(String),
+    /// No view can be compared.
+    #[error("object `{0}` was logged without a built-in view, so there is none to compare")]
+    NoView(String),
+}
+
+/// How to check a log.
+#[derive(Clone, Debug, Default)]
+pub struct Refine {
+    /// The specification of all objects; `None`: what each was logged with.
+    pub spec: Option<String>,
+    /// Compare views too.
+    pub view: bool,
+}
+
+/// What a log came to.
+#[derive(Clone, Debug)]
+pub struct Refined {
+    /// The verdicts.
+    pub report: Report,
+    /// Bytes that make sense.
+    pub good_bytes: u64,
+    /// Bytes at the end that do not.
+    pub torn_bytes: u64,
+    /// Was the log closed by the program?
+    pub closed: bool,
+}
+
+/// Checks a log file. `progress` is told bytes read, now and then.
+///
+/// # Errors
+/// Where the file cannot be read, is no log, or names a specification that is not built in.
+pub fn refine(path: &Path, how: &Refine, progress: &mut dyn FnMut(u64)) -> Result<Refined, RefineError> {
+    let length = std::fs::metadata(path).map_err(LogError::Io)?.len();
+    let reader: Reader<BufReader<File>> = Reader::open(path)?;
+    let error = reader.error;
+    let stamps = if error > 0 { Stamps::Ticks { error } } else { Stamps::Numbers };
+    let react = React {
+        registry: Arc::new(Registry::new(stamps, crate::local::Overflow::Block, 64)),
+        shared: Arc::new(Shared::default()),
+        reaction: Reaction::Report,
+        callback: None,
+    };
+    let mut checkers = Checkers::new(Arc::new(react));
+    let mut follower = Follower::new(reader);
+    let mut trouble = None;
+    let mut entrant =
+        |object: ObjectId, description: &Description| match enter(object, description, how, stamps) {
+            Ok(entrant) => Some(entrant),
+            Err(error) => {
+                trouble.get_or_insert(error);
+                None
+            }
+        };
+    let mut upto = 0;
+    loop {
+        // In pieces, so that judging keeps step with reading.
+        upto += 1 << 20;
+        let went = follower.follow(upto, &mut checkers, &mut entrant)?;
+        checkers.pause();
+        progress(follower.reader.good_bytes());
+        if !went && (upto >= length || follower.ended || follower.garbled || follower.reader.is_torn()) {
+            break;
+        }
+    }
+    if let Some(trouble) = trouble {
+        return Err(trouble);
+    }
+    let (ended, good_bytes) = (follower.ended, follower.reader.good_bytes());
+    let objects = checkers.finish(if ended { End::Complete } else { End::Torn });
+    let report = Report { objects, stamps: stamps.to_string(), ..Report::default() };
+    Ok(Refined { report, good_bytes, torn_bytes: length.saturating_sub(good_bytes), closed: ended })
+}
+
+fn enter(
+    object: ObjectId,
+    description: &Description,
+    how: &Refine,
+    stamps: Stamps,
+) -> Result<Entrant, RefineError> {
+    let name = || description.name.clone();
+    let spec = how.spec.as_deref().unwrap_or(&description.spec);
+    if spec == "custom" {
+        return Err(RefineError::Custom(name()));
+    }
+    let mut setup = Setup::new(object, models::model(specs::parse(spec)?));
+    if how.view && stamps == Stamps::Numbers {
+        let view = View::named(&description.view).ok_or_else(|| RefineError::NoView(name()))?;
+        setup = setup.with_view(view.shadow());
+    }
+    if description.commits == "intervals" {
+        setup = setup.with_commits(Commits::Intervals);
+    }
+    let mut description = description.clone();
+    if !how.view {
+        description.view = "none".to_owned();
+    }
+    let by_windows = Arc::new(AtomicBool::new(false));
+    let watched = Arc::new(Watched::new(object, name(), stamps, by_windows, false));
+    Ok(Entrant { watched, description, setup })
+}

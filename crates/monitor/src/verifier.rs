@@ -1,0 +1,487 @@
+//! The verification threads: drain, check, react.
+//!
+//! Usually one thread does it all. With several, one drains and hands events over in batches, each object to the thread that has it. With spilling, one
+//! drains into the log file and another follows the file.
+
+use std::collections::VecDeque;
+use std::io::IsTerminal;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::checker::{Checker, End, Progress};
+use crate::drain::{Drain, Round, Sink};
+use crate::event::{Event, ObjectId};
+use crate::file::{Description, Reader, Writer};
+use crate::monitor::{Builder, Reaction, Shared};
+use crate::object::{PANIC, WAIT, Watched};
+use crate::registry::{Entrant, Registry};
+use crate::replay::Follower;
+use crate::report::{Judged, Report};
+use crate::stamp::Stamps;
+
+/// The error bound that a log file notes; 0 for numbers.
+pub(crate) fn error_bound(stamps: Stamps) -> u64 {
+    match stamps {
+        Stamps::Numbers => 0,
+        Stamps::Ticks { error } => error.max(1),
+    }
+}
+
+/// Everything the verification threads need.
+pub(crate) struct Verifier {
+    settings: Builder,
+    registry: Arc<Registry>,
+    shared: Arc<Shared>,
+    drain: Drain,
+}
+
+impl Verifier {
+    pub(crate) fn new(
+        settings: Builder,
+        registry: Arc<Registry>,
+        shared: Arc<Shared>,
+        file: Option<Writer>,
+    ) -> Verifier {
+        let drain = Drain::new(Arc::clone(&registry), file);
+        Verifier { settings, registry, shared, drain }
+    }
+
+    /// Starts the threads; the one that is returned has the report in the end.
+    pub(crate) fn spawn(self) -> std::io::Result<JoinHandle<Report>> {
+        std::thread::Builder::new().name("linpoint-verify".to_owned()).spawn(move || self.run())
+    }
+
+    fn run(mut self) -> Report {
+        let react = Arc::new(React {
+            registry: Arc::clone(&self.registry),
+            shared: Arc::clone(&self.shared),
+            reaction: self.settings.reaction.clone(),
+            callback: self.settings.callback.take(),
+        });
+        let judged = match (self.settings.spill, self.settings.verifiers) {
+            (true, _) => self.spill(&react),
+            (false, 1) => {
+                let mut checkers = Checkers::new(react);
+                self.rounds(&mut checkers);
+                checkers.finish(End::Complete)
+            }
+            (false, threads) => self.share_out(threads, &react),
+        };
+        Report {
+            lost: self.drain.watched().map(|watched| watched.lost()).sum(),
+            stamps: self.registry.stamps.to_string(),
+            log_trouble: self.drain.trouble.as_ref().map(ToString::to_string),
+            objects: judged,
+        }
+    }
+
+    /// Round after round, until the program wants to know and nothing more comes.
+    fn rounds(&mut self, sink: &mut impl Sink) {
+        let mut pace = Pace::new(self.settings.ring_words, self.settings.status_line, self.settings.budget);
+        let mut quiet = 0;
+        while quiet < 2 {
+            let stopping = self.shared.stop.load(Ordering::Acquire);
+            let round = self.drain.round(sink);
+            sink.pause();
+            self.gauge(round);
+            pace.round(round, &self.shared, &self.drain);
+            quiet = if stopping && round.words == 0 { quiet + 1 } else { 0 };
+        }
+        self.drain.close(sink);
+        sink.pause();
+    }
+
+    fn gauge(&self, round: Round) {
+        let gauges = &self.shared.gauges;
+        gauges.threads.store(round.threads as u64, Ordering::Relaxed);
+        gauges.log_bytes.store(self.drain.bytes(), Ordering::Relaxed);
+        let (mut objects, mut off, mut lost) = (0, 0, 0);
+        for watched in self.drain.watched() {
+            objects += 1;
+            off += u64::from(!watched.is_on());
+            lost += watched.lost();
+        }
+        gauges.objects.store(objects, Ordering::Relaxed);
+        gauges.unwatched.store(off, Ordering::Relaxed);
+        gauges.lost.store(lost, Ordering::Relaxed);
+    }
+
+    /// One thread drains, the others check.
+    fn share_out(&mut self, threads: usize, react: &Arc<React>) -> Vec<Judged> {
+        let mut senders = Vec::new();
+        let mut workers = Vec::new();
+        for _ in 0..threads {
+            let (sender, receiver) = mpsc::sync_channel(64);
+            let react = Arc::clone(react);
+            let worker = move || work(&receiver, Checkers::new(react));
+            match std::thread::Builder::new().name("linpoint-check".to_owned()).spawn(worker) {
+                Ok(worker) => {
+                    senders.push((sender, Vec::new()));
+                    workers.push(worker);
+                }
+                // Fewer, then; the first one must be had.
+                Err(_) if !senders.is_empty() => break,
+                Err(error) => panic!("cannot start a verification thread: {error}"),
+            }
+        }
+        self.rounds(&mut Router { workers: senders });
+        let mut judged: Vec<Judged> = Vec::new();
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => judged.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        judged.sort_by_key(|judged| judged.object);
+        judged
+    }
+
+    /// One thread drains into the file, this one follows it.
+    fn spill(&mut self, react: &Arc<React>) -> Vec<Judged> {
+        let Some(path) = self.settings.file.clone() else { return Vec::new() };
+        let entrants = Arc::new(Mutex::new(VecDeque::new()));
+        let progress = self.drain.written();
+        let mut hand_over = HandOver { entrants: Arc::clone(&entrants) };
+        let end = std::thread::scope(|scope| {
+            let draining = scope.spawn(|| self.rounds(&mut hand_over));
+            let mut checkers = Checkers::new(Arc::clone(react));
+            let reader = loop {
+                match Reader::open(&path) {
+                    Ok(reader) => break Some(reader),
+                    Err(_) if !draining.is_finished() => std::thread::sleep(Duration::from_millis(1)),
+                    Err(_) => break None,
+                }
+            };
+            if let Some(reader) = reader {
+                let mut follower = Follower::new(reader);
+                loop {
+                    let over = draining.is_finished();
+                    let written = progress.load(Ordering::Acquire);
+                    let mut next = |_: ObjectId, _: &Description| {
+                        entrants.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+                    };
+                    // A file that cannot be read back ends here, as one that could not be written.
+                    let went = follower.follow(written, &mut checkers, &mut next).unwrap_or(false);
+                    checkers.pause();
+                    if !went && over {
+                        break;
+                    }
+                    if !went {
+                        std::thread::sleep(Duration::from_micros(200));
+                    }
+                }
+            }
+            if let Err(panic) = draining.join() {
+                std::panic::resume_unwind(panic);
+            }
+            checkers
+        });
+        // A file that could not be written to its end breaks off.
+        let torn = self.drain.trouble.is_some();
+        end.finish(if torn { End::Torn } else { End::Complete })
+    }
+}
+
+/// What happens at a finding.
+pub(crate) struct React {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) reaction: Reaction,
+    pub(crate) callback: Option<crate::monitor::Callback>,
+}
+
+impl React {
+    fn to(&self, name: &str, finding: &crate::finding::Finding) {
+        self.shared.found(name, finding);
+        match &self.reaction {
+            Reaction::Report => {}
+            Reaction::Panic => self.registry.halt(PANIC, format!("{name}: {}", finding.found)),
+            Reaction::Stop { dump } => {
+                if !self.shared.resume.load(Ordering::Acquire) {
+                    self.registry.halt(WAIT, format!("{name}: {}", finding.found));
+                }
+                // Nowhere to say it but in the report.
+                let _ = std::fs::write(dump, self.shared.findings_shown().join("\n") + "\n");
+            }
+        }
+        if let Some(callback) = &self.callback {
+            callback(name, finding);
+        }
+    }
+}
+
+/// Checkers, one an object.
+pub(crate) struct Checkers {
+    react: Arc<React>,
+    objects: Vec<Option<Followed>>,
+    /// Events judged, operations judged, events waiting, as last told.
+    told: (u64, u64, u64),
+}
+
+struct Followed {
+    checker: Checker,
+    watched: Arc<Watched>,
+    description: Description,
+    progress: Progress,
+    findings: Vec<crate::finding::Finding>,
+    /// Was anything told since the last look?
+    fresh: bool,
+    /// Records that found no room, told and not yet passed on.
+    lost: u64,
+}
+
+impl Checkers {
+    pub(crate) fn new(react: Arc<React>) -> Checkers {
+        Checkers { react, objects: Vec::new(), told: (0, 0, 0) }
+    }
+
+    fn of(&mut self, object: ObjectId) -> Option<&mut Followed> {
+        self.objects.get_mut(usize::from(object.0))?.as_mut()
+    }
+
+    /// The end of it.
+    pub(crate) fn finish(self, end: End) -> Vec<Judged> {
+        let mut all = Vec::new();
+        for (at, followed) in self.objects.into_iter().enumerate() {
+            let Some(Followed { checker, watched, description, mut findings, .. }) = followed else {
+                continue;
+            };
+            let summary = checker.finish(end);
+            for finding in &summary.findings {
+                self.react.to(&description.name, finding);
+            }
+            findings.extend(summary.findings.iter().cloned());
+            let object = ObjectId(at as u16);
+            all.push(Judged { object, description, summary, findings, watched: watched.is_on() });
+        }
+        all
+    }
+}
+
+impl Sink for Checkers {
+    fn object(&mut self, entrant: Entrant) {
+        let Entrant { watched, description, setup } = entrant;
+        let at = usize::from(watched.id.0);
+        if self.objects.len() <= at {
+            self.objects.resize_with(at + 1, || None);
+        }
+        let (progress, findings) = (Progress::default(), Vec::new());
+        self.objects[at] = Some(Followed {
+            checker: Checker::new(setup),
+            watched,
+            description,
+            progress,
+            findings,
+            fresh: false,
+            lost: 0,
+        });
+    }
+
+    #[inline]
+    fn event(&mut self, event: Event) {
+        if let Some(followed) = self.of(event.object) {
+            followed.fresh = true;
+            followed.checker.push(event);
+        }
+    }
+
+    fn seal(&mut self, object: ObjectId, number: u64) {
+        if let Some(followed) = self.of(object) {
+            followed.fresh = true;
+            followed.checker.seal(number);
+        }
+    }
+
+    fn lost(&mut self, object: ObjectId, count: u64) {
+        if let Some(followed) = self.of(object) {
+            followed.fresh = true;
+            followed.lost = count;
+        }
+    }
+
+    fn pause(&mut self) {
+        for followed in self.objects.iter_mut().flatten().filter(|followed| followed.fresh) {
+            followed.fresh = false;
+            let before = (followed.progress.events, followed.progress.operations, followed.progress.lag);
+            followed.progress = followed.checker.advance();
+            if followed.lost > 0 {
+                // What came before is judged; nothing after it is.
+                followed.checker.lose(std::mem::take(&mut followed.lost));
+                followed.fresh = true;
+            }
+            let Progress { events, operations, lag, findings } = &mut followed.progress;
+            self.told.0 += *events - before.0;
+            self.told.1 += *operations - before.1;
+            self.told.2 = self.told.2 + *lag - before.2;
+            for finding in findings.drain(..) {
+                self.react.to(&followed.description.name, &finding);
+                followed.findings.push(finding);
+            }
+        }
+        let gauges = &self.react.shared.gauges;
+        let (events, operations, waiting) = std::mem::take(&mut self.told);
+        gauges.events.fetch_add(events, Ordering::Relaxed);
+        gauges.operations.fetch_add(operations, Ordering::Relaxed);
+        // Kept as a difference: `waiting` may be "negative".
+        gauges.waiting.fetch_add(waiting, Ordering::Relaxed);
+    }
+}
+
+/// What is handed from the draining thread to a checking one.
+enum Message {
+    Object(Box<Entrant>),
+    Event(Event),
+    Seal(ObjectId, u64),
+    Lost(ObjectId, u64),
+}
+
+/// Hands events to threads in batches.
+struct Router {
+    workers: Vec<(SyncSender<Vec<Message>>, Vec<Message>)>,
+}
+
+const BATCH: usize = 1024;
+
+impl Router {
+    fn send(&mut self, object: ObjectId, message: Message) {
+        let at = usize::from(object.0) % self.workers.len();
+        let (sender, batch) = &mut self.workers[at];
+        batch.push(message);
+        if batch.len() >= BATCH {
+            // A worker that is gone has panicked, and says so when it is joined.
+            let _ = sender.send(std::mem::replace(batch, Vec::with_capacity(BATCH)));
+        }
+    }
+}
+
+impl Sink for Router {
+    fn object(&mut self, entrant: Entrant) {
+        self.send(entrant.watched.id, Message::Object(Box::new(entrant)));
+    }
+
+    fn event(&mut self, event: Event) {
+        self.send(event.object, Message::Event(event));
+    }
+
+    fn seal(&mut self, object: ObjectId, number: u64) {
+        self.send(object, Message::Seal(object, number));
+    }
+
+    fn lost(&mut self, object: ObjectId, count: u64) {
+        self.send(object, Message::Lost(object, count));
+    }
+
+    fn pause(&mut self) {
+        for (sender, batch) in &mut self.workers {
+            if !batch.is_empty() {
+                let _ = sender.send(std::mem::take(batch));
+            }
+        }
+    }
+}
+
+fn work(receiver: &Receiver<Vec<Message>>, mut checkers: Checkers) -> Vec<Judged> {
+    while let Ok(batch) = receiver.recv() {
+        for message in batch {
+            match message {
+                Message::Object(entrant) => checkers.object(*entrant),
+                Message::Event(event) => checkers.event(event),
+                Message::Seal(object, number) => checkers.seal(object, number),
+                Message::Lost(object, count) => checkers.lost(object, count),
+            }
+        }
+        checkers.pause();
+    }
+    checkers.finish(End::Complete)
+}
+
+/// While spilling, only newcomers go by memory: models cannot be written to a file.
+struct HandOver {
+    entrants: Arc<Mutex<VecDeque<Entrant>>>,
+}
+
+impl Sink for HandOver {
+    fn object(&mut self, entrant: Entrant) {
+        self.entrants.lock().unwrap_or_else(PoisonError::into_inner).push_back(entrant);
+    }
+
+    fn event(&mut self, _event: Event) {}
+
+    fn seal(&mut self, _object: ObjectId, _number: u64) {}
+
+    fn lost(&mut self, _object: ObjectId, _count: u64) {}
+
+    fn pause(&mut self) {}
+}
+
+/// How often to look, and what is done now and then.
+struct Pace {
+    /// Words a thread that are worth a round at once.
+    enough: usize,
+    /// Rounds in a row that found nothing.
+    idle: u32,
+    line: bool,
+    shown: Instant,
+    budget: Option<f64>,
+    checked: Instant,
+    /// Words at the last look at the budget.
+    words: u64,
+    all_words: u64,
+}
+
+/// What logging a word costs the program, about.
+const NANOSECONDS_A_WORD: f64 = 3.0;
+
+impl Pace {
+    fn new(ring_words: usize, line: bool, budget: Option<f64>) -> Pace {
+        let line = line && std::io::stderr().is_terminal();
+        let now = Instant::now();
+        Pace {
+            enough: ring_words / 8,
+            idle: 0,
+            line,
+            shown: now,
+            budget,
+            checked: now,
+            words: 0,
+            all_words: 0,
+        }
+    }
+
+    fn round(&mut self, round: Round, shared: &Shared, drain: &Drain) {
+        self.all_words += round.words as u64;
+        // Looking often is what costs the application most: each look takes the counters and the rings' ends away from its processors.
+        if round.words < self.enough * round.threads.max(1) {
+            self.idle = if round.words > 0 { 0 } else { self.idle + 1 };
+            std::thread::sleep(Duration::from_micros(if self.idle < 1000 { 200 } else { 2000 }));
+        }
+        if self.line && self.shown.elapsed() >= Duration::from_secs(1) {
+            self.shown = Instant::now();
+            use std::io::Write;
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}", shared.gauges.read().line());
+        }
+        if let Some(budget) = self.budget
+            && self.checked.elapsed() >= Duration::from_millis(100)
+        {
+            self.spare(budget, round.threads, drain);
+        }
+    }
+
+    /// Turns off the busiest object if logging took more than its share.
+    fn spare(&mut self, budget: f64, threads: usize, drain: &Drain) {
+        let spent = (self.all_words - self.words) as f64 * NANOSECONDS_A_WORD;
+        let had = self.checked.elapsed().as_nanos() as f64 * threads.max(1) as f64;
+        self.words = self.all_words;
+        self.checked = Instant::now();
+        if spent > budget * had
+            && let Some(busiest) =
+                drain.watched().filter(|watched| watched.is_on()).max_by_key(|watched| watched.recent())
+        {
+            busiest.turn_off();
+        }
+        drain.watched().for_each(|watched| watched.forget_recent());
+    }
+}
