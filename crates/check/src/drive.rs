@@ -216,25 +216,20 @@ impl Course {
         let timeline = &self.timeline;
         match &mut self.recheck {
             Judge::Plain(recheck) if sink.is_none() && witness.holes.is_empty() => {
-                for &id in &witness.order {
-                    with_row(timeline, id, |row| recheck.take(cx.spec, cx.symbols, id, row))?;
-                }
+                recheck.take_all(cx.spec, cx.symbols, timeline, &witness.order)?;
             }
             Judge::Holes(segments) if sink.is_none() => {
                 let (mut from, mut edited) = (0, 0);
                 for hole in &witness.holes {
-                    for &id in witness.order.get(from..hole.at).ok_or(BadWitness::HOLES)? {
-                        with_row(timeline, id, |row| segments.push(id, row))?;
-                    }
+                    let between = witness.order.get(from..hole.at).ok_or(BadWitness::HOLES)?;
+                    segments.push_all(timeline, between)?;
                     for change in witness.edits.get(edited..hole.edits).ok_or(BadWitness::HOLES)? {
                         edit(segments, change)?;
                     }
                     (from, edited) = (hole.at, hole.edits);
                     segments.hole(hole.name)?;
                 }
-                for &id in &witness.order[from..] {
-                    with_row(timeline, id, |row| segments.push(id, row))?;
-                }
+                segments.push_all(timeline, &witness.order[from..])?;
                 witness.edits[edited..].iter().try_for_each(|change| edit(segments, change))?;
             }
             _ => self.settle_and_show(cx, &witness, sink)?,
@@ -311,24 +306,6 @@ impl Course {
             Err(Halt::Stop(Stop::Unsupported(why))) => Ok(Ended::Unsupported(why)),
         }
     }
-}
-
-/// Gives the row of an operation to `take`.
-#[inline]
-fn with_row(
-    timeline: &Timeline,
-    id: OpId,
-    take: impl FnOnce(&Operation) -> Result<(), BadWitness>,
-) -> Result<(), BadWitness> {
-    let released;
-    let row = match timeline.get(id) {
-        Some(row) => row,
-        None => {
-            released = timeline.row(id).ok_or(BadWitness::TWICE)?;
-            &released
-        }
-    };
-    take(row)
 }
 
 #[inline]

@@ -14,8 +14,10 @@ use linpoint_history::{Builtin, KeyId, Operation, Symbols};
 
 use crate::drive::{Course, Ended};
 use crate::engine::{Budget, Context, Engine};
-use crate::feed::CHUNK;
 use crate::timeline::Ties;
+
+/// Rows read at a time: few enough that they, and what is noted of them, stay in the second-level cache.
+const STEP: usize = 1 << 12;
 
 /// What a pass that went well found.
 pub(crate) struct Explained {
@@ -40,8 +42,8 @@ pub(crate) fn explain(
     while more {
         more = course.timeline.fill(|rows| {
             let held = rows.len();
-            let more = reader.read(symbols, rows, CHUNK).ok()?;
-            rows[held..].iter().all(|row| order.admits(row)).then_some(more)
+            let more = reader.read(symbols, rows, STEP).ok()?;
+            order.admits(&rows[held..]).then_some(more)
         })?;
         order.floor = if more { order.oldest_to_come() } else { i64::MAX };
         let cx = Context { symbols, spec, budget };
@@ -75,17 +77,26 @@ impl Default for Order {
 }
 
 impl Order {
-    /// Is the row one of a log in order of return, of one object, that does not contradict the guess?
-    #[inline]
-    fn admits(&mut self, row: &Operation) -> bool {
-        let process = row.process().0 as usize;
-        if process >= self.last_return.len() {
-            self.last_return.resize(process + 1, i64::MAX);
+    /// Are the rows of a log in order of return, of one object, that does not contradict the guess?
+    fn admits(&mut self, rows: &[Operation]) -> bool {
+        let processes = rows.iter().fold(0, |most, row| row.process().0.max(most)) as usize + 1;
+        if processes > self.last_return.len() {
+            self.last_return.resize(processes, i64::MAX);
         }
-        let before = std::mem::replace(&mut self.last_return[process], row.ret);
-        let follows = before <= row.call || before == i64::MAX;
-        let last = std::mem::replace(&mut self.last, return_order(row));
-        follows && last <= self.last && row.call >= self.floor && row.key == KeyId::NONE && !row.is_pending()
+        let last_return = self.last_return.as_mut_slice();
+        let floor = self.floor;
+        let mut last = self.last;
+        let mut fits = true;
+        for row in rows {
+            let before = std::mem::replace(&mut last_return[row.process().0 as usize], row.ret);
+            let (ret, call) = return_order(row);
+            fits &= (before <= row.call) | (before == i64::MAX);
+            fits &= (last.0 < ret) | (last.0 == ret) & (last.1 <= call);
+            fits &= (row.call >= floor) & (row.key == KeyId::NONE) & !row.is_pending();
+            last = (ret, call);
+        }
+        self.last = last;
+        fits
     }
 
     fn oldest_to_come(&self) -> i64 {

@@ -15,8 +15,8 @@ pub mod segments;
 use linpoint_history::{Builtin, Operation, Symbols};
 use thiserror::Error;
 
-use crate::replay::Replay;
-use crate::timeline::OpId;
+use crate::replay::{self, Replay};
+use crate::timeline::{OpId, Timeline};
 
 /// Why a witness is not one. This is always a mistake of ours.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -39,26 +39,13 @@ impl BadWitness {
 #[derive(Clone, Debug)]
 pub struct Recheck {
     replay: Replay,
-    seen: Seen,
-    pending_seen: Vec<bool>,
-    /// The latest call so far: nothing that returned before it may follow.
-    latest_call: i64,
-    /// For each process, one past the last of its operations so far.
-    last_of_process: Vec<u32>,
-    position: u64,
+    order: Order,
 }
 
 impl Recheck {
     /// Begins with an object in its initial state.
     pub fn new(spec: &Builtin, symbols: &Symbols) -> Recheck {
-        Recheck {
-            replay: Replay::new(spec, symbols),
-            seen: Seen::default(),
-            pending_seen: Vec::new(),
-            latest_call: i64::MIN,
-            last_of_process: Vec::new(),
-            position: 0,
-        }
+        Recheck { replay: Replay::new(spec, symbols), order: Order::default() }
     }
 
     /// The next operation of the order.
@@ -70,45 +57,158 @@ impl Recheck {
         id: OpId,
         op: &Operation,
     ) -> Result<(), BadWitness> {
+        self.order.take(id, op)?;
+        self.allowed(|replay| replay.step(spec, symbols, op))
+    }
+
+    /// The next operations of the order, in one go: what kind of object it is is asked once for all of them.
+    pub fn take_all(
+        &mut self,
+        spec: &Builtin,
+        symbols: &Symbols,
+        timeline: &Timeline,
+        ids: &[OpId],
+    ) -> Result<(), BadWitness> {
+        let order = &mut self.order;
+        let taken = match &mut self.replay {
+            Replay::Queue(items) => order.walk(timeline, ids, |op| replay::queue(items, op)),
+            Replay::PriorityQueue(heap) => order.walk(timeline, ids, |op| replay::least_first(heap, op)),
+            Replay::Set(members) => order.walk(timeline, ids, |op| replay::set(members, op)),
+            Replay::Register(value) => order.walk(timeline, ids, |op| replay::register(value, op)),
+            _ => Ok(0),
+        }?;
+        // What is left of them is looked at one by one.
+        ids[taken..]
+            .iter()
+            .try_for_each(|&id| with_row(timeline, id, |row| self.take(spec, symbols, id, row)))
+    }
+
+    /// The order is complete: did all `completed` operations stand in it?
+    pub fn finish(&self, completed: u32) -> Result<u64, BadWitness> {
+        let seen = &self.order.seen;
+        if seen.first_missing() != completed || seen.count != u64::from(completed) {
+            return Err(self.order.bad("an operation is missing from it"));
+        }
+        Ok(self.order.position)
+    }
+
+    /// How many operations the order has so far.
+    pub fn operations(&self) -> u64 {
+        self.order.position
+    }
+
+    /// The first completed operation that was not seen yet.
+    pub fn first_missing(&self) -> u32 {
+        self.order.seen.first_missing()
+    }
+
+    /// Was this completed operation seen?
+    pub fn has(&self, id: u32) -> bool {
+        self.order.seen.contains(id)
+    }
+
+    #[inline]
+    fn allowed(&mut self, step: impl FnOnce(&mut Replay) -> bool) -> Result<(), BadWitness> {
+        if !step(&mut self.replay) {
+            return Err(self.order.bad(RESULT));
+        }
+        self.order.position += 1;
+        Ok(())
+    }
+}
+
+const STANDS: &str = "an operation stands in it twice, or before an earlier one of its process";
+const RESULT: &str = "the specification does not allow this result here";
+
+/// Gives the row of an operation to `take`.
+#[inline(always)]
+fn with_row<T>(
+    timeline: &Timeline,
+    id: OpId,
+    take: impl FnOnce(&Operation) -> Result<T, BadWitness>,
+) -> Result<T, BadWitness> {
+    match timeline.get(id) {
+        Some(row) => take(row),
+        None => take(&timeline.row(id).ok_or(BadWitness::TWICE)?),
+    }
+}
+
+/// What is remembered of the order besides the object's state.
+#[derive(Clone, Debug)]
+struct Order {
+    seen: Seen,
+    pending_seen: Vec<bool>,
+    /// The latest call so far: nothing that returned before it may follow.
+    latest_call: i64,
+    /// For each process, one past the last of its operations so far.
+    last_of_process: Vec<u32>,
+    position: u64,
+}
+
+impl Default for Order {
+    fn default() -> Order {
+        Order {
+            seen: Seen::default(),
+            pending_seen: Vec::new(),
+            latest_call: i64::MIN,
+            last_of_process: Vec::new(),
+            position: 0,
+        }
+    }
+}
+
+impl Order {
+    /// May this operation stand here, as far as the order alone tells?
+    #[inline]
+    fn take(&mut self, id: OpId, op: &Operation) -> Result<(), BadWitness> {
         let new = match id.as_pending() {
             Some(index) => self.take_pending(index, op),
             None => self.seen.insert(id.0) && self.follows_its_process(id, op),
         };
         if !new {
-            return Err(self.bad("an operation stands in it twice, or before an earlier one of its process"));
+            return Err(self.bad(STANDS));
         }
         if op.ret < self.latest_call {
             return Err(self.bad("an operation comes after one that was called when it had already returned"));
         }
         self.latest_call = self.latest_call.max(op.call);
-        if !self.replay.step(spec, symbols, op) {
-            return Err(self.bad("the specification does not allow this result here"));
-        }
-        self.position += 1;
         Ok(())
     }
 
-    /// The order is complete: did all `completed` operations stand in it?
-    pub fn finish(&self, completed: u32) -> Result<u64, BadWitness> {
-        if self.seen.first_missing() != completed || self.seen.count != u64::from(completed) {
-            return Err(self.bad("an operation is missing from it"));
+    /// Takes operations and lets each make its `step`, up to one that is not usual (it is pending or released, it is the first of its process, it
+    /// stands wrong, or has no step this way: `None`); how many were taken.
+    #[inline(always)]
+    fn walk(
+        &mut self,
+        timeline: &Timeline,
+        ids: &[OpId],
+        mut step: impl FnMut(&Operation) -> Option<bool>,
+    ) -> Result<usize, BadWitness> {
+        let rows = timeline.known_rows();
+        let start = timeline.known_from();
+        let mut latest_call = self.latest_call;
+        let mut taken = 0;
+        // The object does not know of the order, nor the order of the object.
+        for &id in ids {
+            let Some(row) = rows.get(id.0.wrapping_sub(start) as usize) else { break };
+            let Some(last) = self.last_of_process.get_mut(row.process().0 as usize) else { break };
+            let fits = (row.ret >= latest_call) & (*last <= id.0);
+            if !fits {
+                break;
+            }
+            match step(row) {
+                Some(true) if self.seen.insert(id.0) => {}
+                Some(true) => return Err(self.bad(STANDS)),
+                Some(false) => return Err(self.bad(RESULT)),
+                None => break,
+            }
+            *last = id.0 + 1;
+            latest_call = latest_call.max(row.call);
+            taken += 1;
         }
-        Ok(self.position)
-    }
-
-    /// How many operations the order has so far.
-    pub fn operations(&self) -> u64 {
-        self.position
-    }
-
-    /// The first completed operation that was not seen yet.
-    pub fn first_missing(&self) -> u32 {
-        self.seen.first_missing()
-    }
-
-    /// Was this completed operation seen?
-    pub fn has(&self, id: u32) -> bool {
-        self.seen.contains(id)
+        self.latest_call = latest_call;
+        self.position += taken as u64;
+        Ok(taken)
     }
 
     fn take_pending(&mut self, index: usize, op: &Operation) -> bool {
@@ -130,6 +230,7 @@ impl Recheck {
         last <= id.0
     }
 
+    #[cold]
     fn bad(&self, why: &'static str) -> BadWitness {
         BadWitness { position: self.position, why }
     }

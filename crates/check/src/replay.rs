@@ -81,13 +81,7 @@ impl Replay {
         let (code, arg, result) = (op.op(), op.arg, op.result);
         let pending = op.is_pending();
         match self {
-            Replay::Queue(items) => match code {
-                codes::queue::ENQUEUE => {
-                    items.push_back(arg);
-                    true
-                }
-                _ => answers(pending, result, items.pop_front()),
-            },
+            Replay::Queue(items) => queue(items, op).unwrap_or(false),
             Replay::Stack(items) => match code {
                 codes::stack::PUSH => {
                     items.push(arg);
@@ -95,15 +89,9 @@ impl Replay {
                 }
                 _ => answers(pending, result, items.pop()),
             },
-            Replay::PriorityQueue(heap) => match code {
-                codes::priority_queue::INSERT if arg.small().is_some() => {
-                    heap.push(Reverse(arg.0));
-                    true
-                }
-                codes::priority_queue::REMOVE => {
-                    answers(pending, result, heap.pop().map(|Reverse(v)| ValueId(v)))
-                }
-                _ => self.leave_fast_form(spec, symbols, op),
+            Replay::PriorityQueue(heap) => match least_first(heap, op) {
+                Some(allowed) => allowed,
+                None => self.leave_fast_form(spec, symbols, op),
             },
             Replay::PriorityQueueMax(heap) => match code {
                 codes::priority_queue::INSERT if arg.small().is_some() => {
@@ -113,23 +101,10 @@ impl Replay {
                 codes::priority_queue::REMOVE => answers(pending, result, heap.pop().map(ValueId)),
                 _ => self.leave_fast_form(spec, symbols, op),
             },
-            Replay::Set(items) => {
-                let answer = match code {
-                    codes::set::ADD => items.insert(arg),
-                    codes::set::REMOVE => items.remove(arg),
-                    _ => items.contains(arg),
-                };
-                pending || result == ValueId::from_bool(answer)
-            }
+            Replay::Set(items) => set(items, op).unwrap_or(false),
             Replay::Multiset(bag) => multiset(bag, symbols, op),
             Replay::Map(entries) => map(entries, symbols, op),
-            Replay::Register(value) => match code {
-                codes::register::WRITE => {
-                    *value = arg;
-                    true
-                }
-                _ => pending || result == *value,
-            },
+            Replay::Register(value) => register(value, op).unwrap_or(false),
             Replay::Readable(_) => self.readable(spec, symbols, op),
         }
     }
@@ -167,6 +142,51 @@ impl Replay {
         *states = next;
         !states.is_empty()
     }
+}
+
+/// One step of a queue. These functions give `None` where they are not for this operation.
+#[inline(always)]
+pub(crate) fn queue(items: &mut VecDeque<ValueId>, op: &Operation) -> Option<bool> {
+    if op.op() == codes::queue::ENQUEUE {
+        items.push_back(op.arg);
+        return Some(true);
+    }
+    Some(answers(op.is_pending(), op.result, items.pop_front()))
+}
+
+/// One step of a priority queue, least first.
+#[inline(always)]
+pub(crate) fn least_first(heap: &mut BinaryHeap<Reverse<u32>>, op: &Operation) -> Option<bool> {
+    match op.op() {
+        codes::priority_queue::INSERT if op.arg.small().is_some() => {
+            heap.push(Reverse(op.arg.0));
+            Some(true)
+        }
+        codes::priority_queue::REMOVE => {
+            Some(answers(op.is_pending(), op.result, heap.pop().map(|Reverse(v)| ValueId(v))))
+        }
+        _ => None,
+    }
+}
+
+/// One step of a set.
+#[inline(always)]
+pub(crate) fn set(members: &mut Members, op: &Operation) -> Option<bool> {
+    let answer = match op.op() {
+        codes::set::ADD => members.insert(op.arg),
+        codes::set::REMOVE => members.remove(op.arg),
+        _ => members.contains(op.arg),
+    };
+    Some(op.is_pending() || op.result == ValueId::from_bool(answer))
+}
+
+/// One step of a register.
+#[inline(always)]
+pub(crate) fn register(value: &mut ValueId, op: &Operation) -> Option<bool> {
+    let writes = op.op() == codes::register::WRITE;
+    let allowed = writes | op.is_pending() | (op.result == *value);
+    *value = if writes { op.arg } else { *value };
+    Some(allowed)
 }
 
 /// A set of values: a bit for each small integer, a table for all else.

@@ -79,6 +79,8 @@ pub struct Timeline {
     next: Vec<u32>,
     /// The lower halves of the returns of the rows, in a column of their own: this is what is searched.
     lows: Vec<u32>,
+    /// How far back from the end calls are looked for, the short way: eight rows times a power of two.
+    reach: u32,
     pending: Vec<Operation>,
     pending_earliest: Vec<u32>,
     /// Rows that were released and may still be asked for.
@@ -132,34 +134,65 @@ impl Timeline {
 
     /// Finds the gaps of the rows that are new.
     fn index(&mut self) {
+        assert!(self.start as usize + self.rows.len() < OpId::PENDING as usize, "at most 2^31 operations");
         let held = self.earliest.len();
-        let (rows, start) = (&self.rows, self.start);
-        assert!(start as usize + rows.len() < OpId::PENDING as usize, "at most 2^31 operations");
-        debug_assert!(rows[held..].iter().all(|op| !op.is_pending()));
-        self.lows.extend(rows[held..].iter().map(|op| op.ret as u32));
-        self.called.resize(rows.len() + 1, 0);
-        self.earliest.reserve(rows.len() - held);
-        self.next.reserve(rows.len() - held);
+        debug_assert!(self.rows[held..].iter().all(|op| !op.is_pending()));
+        self.lows.extend(self.rows[held..].iter().map(|op| op.ret as u32));
+        self.called.resize(self.rows.len() + 1, 0);
+        self.earliest.resize(self.rows.len(), FAR);
+        self.next.resize(self.rows.len(), 0);
+        let (rows, lows, new) = (&self.rows, &self.lows, &mut self.earliest[held..]);
+        match self.reach {
+            0 => measure::<8>(rows, lows, new),
+            1 => measure::<16>(rows, lows, new),
+            2 => measure::<32>(rows, lows, new),
+            _ => measure::<64>(rows, lows, new),
+        }
+        self.link(held);
+    }
+
+    /// Turns the distances of the rows from `held` on into gaps, and lists the rows by them.
+    fn link(&mut self, held: usize) {
+        let (rows, lows, start) = (self.rows.as_slice(), &self.lows[..self.rows.len()], self.start);
+        let called = &mut self.called[..=rows.len()];
+        let (earliests, nexts) = (&mut self.earliest[..rows.len()], &mut self.next[..rows.len()]);
+        let (block, mut far, mut middle) = (8 << self.reach, 0, 0);
         for index in held..rows.len() {
-            let gap = gap(&self.rows, &self.lows, &self.rows[index], index);
-            let gap = gap.unwrap_or_else(|gap| {
-                let own = touched(&self.rows, &self.rows[index], gap, index);
+            let call = rows[index].call;
+            let distance = earliests[index];
+            middle += u32::from(distance > block / 2);
+            let mut gap = index.wrapping_sub(distance as usize);
+            if distance == FAR {
+                far += 1;
+                gap = count_before(&rows[..index], call);
+            }
+            // Whether the call is behind all rows is anybody's guess, so it is not asked: the row itself stands there then.
+            if lows[gap] == call as u32 && rows[gap].ret == call {
+                let own = touched(rows, &rows[index], gap, index);
                 self.touching |= own.is_some();
-                own.filter(|_| self.ties == Ties::Strict).unwrap_or(gap)
-            });
-            self.earliest.push(start + gap as u32);
-            self.next.push(std::mem::replace(&mut self.called[gap], start + index as u32 + 1));
+                gap = own.filter(|_| self.ties == Ties::Strict).unwrap_or(gap);
+            }
+            earliests[index] = start + gap as u32;
+            nexts[index] = std::mem::replace(&mut called[gap], start + index as u32 + 1);
+        }
+        // Which size is best only time tells, so nothing but time rests on it.
+        let new = (rows.len() - held) as u32;
+        if far > new / 32 {
+            self.reach = (self.reach + 1).min(3);
+        } else if middle < new / 64 {
+            self.reach = self.reach.saturating_sub(1);
         }
     }
 
     /// Adds a pending operation, whose call must lie in the window or after it.
     pub fn push_pending(&mut self, op: Operation) {
         let end = self.rows.len();
-        let gap = gap(&self.rows, &self.lows, &op, end).unwrap_or_else(|gap| {
+        let mut gap = count_before(&self.rows, op.call);
+        if self.rows.get(gap).is_some_and(|row| row.ret == op.call) {
             let own = touched(&self.rows, &op, gap, end);
             self.touching |= own.is_some();
-            own.filter(|_| self.ties == Ties::Strict).unwrap_or(gap)
-        });
+            gap = own.filter(|_| self.ties == Ties::Strict).unwrap_or(gap);
+        }
         let earliest = self.start + gap as u32;
         self.push_pending_at(op, earliest);
     }
@@ -231,7 +264,14 @@ impl Timeline {
         completed.chain(pending).map(row)
     }
 
+    /// The completed operations that are known, from [`Timeline::known_from`] on.
+    #[inline]
+    pub fn known_rows(&self) -> &[Operation] {
+        &self.rows
+    }
+
     /// From which return on all operations are known.
+    #[inline]
     pub fn known_from(&self) -> u32 {
         self.start
     }
@@ -333,31 +373,32 @@ impl Iterator for CalledIn<'_> {
     }
 }
 
-/// The gap an operation is called in, as far as the first `end` rows tell; as an error if a row returned at the very stamp of
-/// the call.
+/// Instead of a distance: it takes a longer search.
+const FAR: u32 = u32::MAX;
+
+/// For each of the last `distances.len()` rows, how many of the rows before it did not return before its call; [`FAR`] if it takes a longer
+/// search.
 ///
-/// Nearly always the answer is within a few rows of the end, so the last [`BLOCK`] rows are counted whole and without a branch, by the lower
+/// Nearly always these are a few, so the last `BLOCK` rows are counted whole and without a branch, by the lower
 /// halves of their stamps. That is exact if the first row of the block returned before the call and no stamp of the block is 2³¹ or more
 /// away from it: the first is looked at, and the last returned no later than the operation itself.
-#[inline(always)]
-fn gap(rows: &[Operation], lows: &[u32], op: &Operation, end: usize) -> Result<usize, usize> {
+#[inline(never)]
+fn measure<const BLOCK: usize>(rows: &[Operation], lows: &[u32], distances: &mut [u32]) {
     const NEAR: u64 = i32::MAX as u64;
-    let gap = match lows[..end].last_chunk::<BLOCK>() {
-        Some(block)
-            if op.ret.wrapping_sub(op.call) as u64 <= NEAR
-                && (op.call.wrapping_sub(rows[end - BLOCK].ret).wrapping_sub(1) as u64) < NEAR =>
-        {
-            let call = op.call as u32;
-            let later: i32 = block.iter().map(|low| 1 + ((low.wrapping_sub(call) as i32) >> 31)).sum();
-            end - later as usize
-        }
-        _ => count_before(&rows[..end], op.call),
-    };
-    // Whether the call is behind all rows is anybody's guess, so it is not asked: the row itself stands there then.
-    if rows.get(gap).is_some_and(|row| row.ret == op.call) { Err(gap) } else { Ok(gap) }
+    // The first rows of all have no whole block before them.
+    let held = rows.len() - distances.len();
+    let distances = &mut distances[BLOCK.saturating_sub(held).min(rows.len() - held)..];
+    let from = rows.len() - distances.len() - BLOCK.min(rows.len() - distances.len());
+    let blocks = rows[from..].iter().zip(lows[from..].windows(BLOCK + 1));
+    for (((first, block), op), distance) in blocks.zip(&rows[rows.len() - distances.len()..]).zip(distances) {
+        let before = op.call.wrapping_sub(first.ret).wrapping_sub(1) as u64;
+        let near = (op.ret.wrapping_sub(op.call) as u64 <= NEAR) & (before < NEAR);
+        let Some(block) = block.first_chunk::<BLOCK>() else { return };
+        let call = op.call as u32;
+        let later: i32 = block.iter().map(|low| 1 + ((low.wrapping_sub(call) as i32) >> 31)).sum();
+        *distance = if near { later as u32 } else { FAR };
+    }
 }
-
-const BLOCK: usize = 32;
 
 /// An operation called at the very stamp of the return `gap`: the gap after those returns at this stamp that are of its own
 /// process, if there are any.

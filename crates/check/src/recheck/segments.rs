@@ -21,8 +21,8 @@ use std::collections::VecDeque;
 use linpoint_history::specs::codes::stack::PUSH;
 use linpoint_history::{Builtin, Operation, Symbols, Value, ValueId};
 
-use super::{BadWitness, Seen};
-use crate::timeline::OpId;
+use super::{BadWitness, Seen, with_row};
+use crate::timeline::{OpId, Timeline};
 
 /// The recheck of one order with holes.
 #[derive(Clone, Debug)]
@@ -112,6 +112,47 @@ impl Segments {
         let Some(last) = self.stretches.last_mut() else { return Err(self.bad(RESULT)) };
         let joined = last.append(&mut self.effects, id, op);
         joined.map_err(|why| self.bad(why))
+    }
+
+    /// The next operations at the end of the order, in one go.
+    pub fn push_all(&mut self, timeline: &Timeline, ids: &[OpId]) -> Result<(), BadWitness> {
+        let mut ids = ids.iter();
+        while let Some(&id) = ids.next() {
+            // The first looks at everything, and so does one whose stamps are among the extremes of the stretch.
+            with_row(timeline, id, |row| self.push(id, row))?;
+            let Some(last) = self.stretches.last_mut() else { return Err(self.bad(RESULT)) };
+            if !last.is_plain(&self.effects) {
+                continue;
+            }
+            let (mut latest_call, mut latest) = (last.latest_call, last.latest);
+            let earliest_return = last.earliest_return;
+            let effect = self.effects.of(&mut last.effect);
+            let (rows, start) = (timeline.known_rows(), timeline.known_from());
+            let (mut done, mut taken) = (true, 0);
+            for &id in ids.as_slice() {
+                // A pending one is far behind them.
+                let Some(row) = rows.get(id.0.wrapping_sub(start) as usize) else { break };
+                let usual = (row.ret > latest_call) & (row.ret > earliest_return) & (row.call != latest_call);
+                if !usual || !self.seen.insert(id.0) {
+                    break;
+                }
+                taken += 1;
+                let whose = Whose { process: row.process().0, id: id.0 };
+                latest = if row.call > latest_call { whose } else { latest };
+                latest_call = latest_call.max(row.call);
+                done = effect.take(row);
+                if !done {
+                    break;
+                }
+            }
+            (last.latest_call, last.latest) = (latest_call, latest);
+            self.operations += taken as u64;
+            ids = ids.as_slice()[taken..].iter();
+            if !done {
+                return Err(self.bad(RESULT));
+            }
+        }
+        Ok(())
     }
 
     /// A hole at the end of the order.
@@ -293,16 +334,7 @@ impl Stretch {
         if op.ret <= self.earliest_return {
             self.note_return(effects, op.ret, whose);
         }
-        let effect = effects.of(&mut self.effect);
-        let done = match (op.op(), op.result) {
-            (PUSH, _) => {
-                effect.pushes.push_back(op.arg);
-                true
-            }
-            (_, ValueId::NULL) if !op.is_pending() => effect.find_empty(),
-            (_, value) => effect.pop((!op.is_pending()).then_some(value)),
-        };
-        if done { Ok(()) } else { Err(RESULT) }
+        if effects.of(&mut self.effect).take(op) { Ok(()) } else { Err(RESULT) }
     }
 
     /// Puts another stretch at the right end.
@@ -416,6 +448,19 @@ impl Effect {
         self.bottom = false;
         self.also_latest.clear();
         self.also_earliest.clear();
+    }
+
+    /// One more operation; `false` where it cannot be.
+    #[inline(always)]
+    fn take(&mut self, op: &Operation) -> bool {
+        match (op.op(), op.result) {
+            (PUSH, _) => {
+                self.pushes.push_back(op.arg);
+                true
+            }
+            (_, ValueId::NULL) if !op.is_pending() => self.find_empty(),
+            (_, value) => self.pop((!op.is_pending()).then_some(value)),
+        }
     }
 
     /// Takes a value, or any; `false` where that cannot be.

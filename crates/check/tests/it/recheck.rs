@@ -2,7 +2,9 @@
 
 use linpoint_check::recheck::Recheck;
 use linpoint_check::replay::Replay;
-use linpoint_check::timeline::OpId;
+use linpoint_check::timeline::{OpId, Ties, Timeline};
+use linpoint_check::{Budget, brute};
+use linpoint_history::history::return_order;
 use linpoint_history::rng::Rng;
 use linpoint_history::{
     Builtin, Call, Kind, OpCode, Operation, ProcessId, Spec, Symbols, ValueId, notation, specs,
@@ -47,6 +49,60 @@ fn refuses_what_is_no_witness() {
         &[1, 0, 2],
         Some("of its process"),
     );
+}
+
+/// Orders right and wrong, told one by one and in runs: the same verdict.
+#[test]
+fn runs_are_taken_as_their_operations() {
+    let kinds = [
+        Kind::Queue,
+        Kind::PriorityQueue,
+        Kind::Set,
+        Kind::Register,
+        Kind::Stack,
+        Kind::Multiset,
+        Kind::Counter,
+    ];
+    let (mut rng, mut right, mut wrong) = (Rng::new(21), 0, 0);
+    for round in 0..20_000 {
+        let spec = Builtin::new(*rng.pick(&kinds));
+        let taste = Taste { spoil: 0.0, ..Taste::random(&mut rng, 9, false) };
+        let mut history = small::history(&spec, &taste, &mut rng);
+        history.operations.sort_by_key(return_order);
+        let completed = history.operations.iter().filter(|op| !op.is_pending()).count() as u32;
+        let found = brute::search(&spec, &history.operations, &history.symbols, &Budget::unlimited());
+        let brute::Search::Linearizable(mut order) = found.expect("no limit") else { continue };
+        if order.is_empty() {
+            continue;
+        }
+        let (i, j) = (rng.below(order.len() as u64) as usize, rng.below(order.len() as u64) as usize);
+        match rng.below(8) {
+            0 => order.swap(i, j),
+            1 => drop(order.remove(i)),
+            2 => order.insert(j, order[i]),
+            _ => {}
+        }
+        let id = |at: usize| match (at as u32).checked_sub(completed) {
+            Some(index) => OpId::pending(index),
+            None => OpId::completed(at as u32),
+        };
+        let timeline = Timeline::of(&history.operations, Ties::Strict);
+        let mut one_by_one = Recheck::new(&spec, &history.symbols);
+        let taken = order
+            .iter()
+            .try_for_each(|&at| one_by_one.take(&spec, &history.symbols, id(at), &history.operations[at]));
+        let expected = taken.and_then(|()| one_by_one.finish(completed));
+        let mut in_runs = Recheck::new(&spec, &history.symbols);
+        let ids: Vec<OpId> = order.iter().map(|&at| id(at)).collect();
+        let taken = ids
+            .chunks(1 + rng.below(6) as usize)
+            .try_for_each(|run| in_runs.take_all(&spec, &history.symbols, &timeline, run));
+        let found = taken.and_then(|()| in_runs.finish(completed));
+        assert_eq!(found.is_ok(), expected.is_ok(), "round {round}: {found:?}, {expected:?}: {order:?}");
+        right += u32::from(found.is_ok());
+        wrong += u32::from(found.is_err());
+    }
+    assert!(right > 5_000 && wrong > 2_000, "{right} right, {wrong} wrong");
 }
 
 #[test]

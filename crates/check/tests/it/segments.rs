@@ -2,7 +2,7 @@
 
 use linpoint_check::recheck::Recheck;
 use linpoint_check::recheck::segments::Segments;
-use linpoint_check::timeline::OpId;
+use linpoint_check::timeline::{OpId, Ties, Timeline};
 use linpoint_check::{Budget, brute};
 use linpoint_history::history::return_order;
 use linpoint_history::rng::Rng;
@@ -39,6 +39,7 @@ fn steps(length: usize, rng: &mut Rng) -> Vec<Step> {
 fn by_pieces(
     spec: &Builtin,
     symbols: &Symbols,
+    timeline: &Timeline,
     order: &[(OpId, Operation)],
     completed: u32,
     rng: &mut Rng,
@@ -53,11 +54,19 @@ fn by_pieces(
         }
     };
     let mut choices = Rng::new(order.len() as u64);
-    for step in steps(order.len(), &mut Rng::new(rng_seed(order))) {
+    let mut steps = steps(order.len(), &mut Rng::new(rng_seed(order))).into_iter().peekable();
+    while let Some(step) = steps.next() {
         while !late.is_empty() && choices.chance(0.4) {
             tell(&mut segments, &mut late).map_err(|bad| bad.to_string())?;
         }
         match step {
+            Step::Push(at) if choices.chance(0.7) => {
+                let mut run = vec![order[at].0];
+                while let Some(Step::Push(next)) = steps.next_if(|step| matches!(step, Step::Push(_))) {
+                    run.push(order[next].0);
+                }
+                segments.push_all(timeline, &run)
+            }
             Step::Push(at) => segments.push(order[at].0, &order[at].1),
             Step::Hole(name) => segments.hole(name),
             Step::Late(name, run) => {
@@ -122,7 +131,8 @@ fn agrees_with_the_plain_recheck() {
         let mut plain = Recheck::new(&spec, &history.symbols);
         let taken = order.iter().try_for_each(|(id, op)| plain.take(&spec, &history.symbols, *id, op));
         let plainly = taken.and_then(|()| plain.finish(completed));
-        let pieces = by_pieces(&spec, &history.symbols, &order, completed, &mut rng);
+        let timeline = Timeline::of(&history.operations, Ties::Strict);
+        let pieces = by_pieces(&spec, &history.symbols, &timeline, &order, completed, &mut rng);
         assert_eq!(plainly.is_ok(), pieces.is_ok(), "round {round}: {plainly:?}, {pieces:?}: {order:?}");
         right += u32::from(plainly.is_ok());
         wrong += u32::from(plainly.is_err());

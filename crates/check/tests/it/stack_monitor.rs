@@ -287,7 +287,7 @@ fn first_in_first_out_is_refused_in_time() {
         text +=
             &format!("push {value} [{0},{0}]; pop -> {value} [{1},{1}];", 10 * value, 10 * (value + 30_000));
     }
-    let above = "pop -> 0 is impossible: 24 was pushed after 0, lay above it and was still inside";
+    let above = "pop -> 0 is impossible: 336 was pushed after 0, lay above it and was still inside";
     check(&text, above);
 }
 

@@ -31,6 +31,8 @@ pub(super) use write::write;
 const ROWS: usize = 1024;
 /// Numbers of values are stored with this added, so that true, false and null become 0, 1 and 2.
 const BIAS: u32 = 3;
+/// Operations of the file with numbers below this are read the usual way.
+const USUAL: usize = 16;
 
 /// Reads the binary form.
 pub(super) struct Binary {
@@ -38,6 +40,8 @@ pub(super) struct Binary {
     schema: Schema,
     /// The operations by their number in the file.
     operations: Vec<Known>,
+    /// The first of them once more, for the usual rows.
+    usual: [Known; USUAL],
     /// What the numbers of the file stand for.
     values: Vec<(ValueId, Value)>,
     processes: Vec<ProcessId>,
@@ -55,6 +59,11 @@ struct Known {
     result: Expected,
 }
 
+impl Known {
+    /// Admits nothing.
+    const NONE: Known = Known { op: OpCode(0), arg: Expected::NONE, result: Expected::NONE };
+}
+
 /// What an argument or a result may be.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
@@ -66,6 +75,9 @@ struct Expected {
 }
 
 impl Expected {
+    /// Admits nothing.
+    const NONE: Expected = Expected { shape: Shape::Unit, plain: 0, truth: ValueId::NULL };
+
     fn new(shape: Shape) -> Expected {
         let samples = [Value::Bool(true), Value::Bool(false), Value::Null, Value::Int(0)];
         let admitted = samples.iter().enumerate().filter(|(_, value)| shape.admits(value));
@@ -73,10 +85,10 @@ impl Expected {
         Expected { shape, plain, truth: shape.normalise(ValueId::TRUE) }
     }
 
-    /// Does the stored number need no table, and is it admitted as it is?
+    /// Is the stored number, which needs no table, admitted as it is?
     #[inline(always)]
     fn is_plain(&self, stored: u32) -> bool {
-        (self.plain & 1 << stored.min(3) != 0) & (stored < ValueId::INLINE + BIAS)
+        self.plain >> stored.min(3) & 1 != 0
     }
 
     /// The value of a stored number that is plain.
@@ -97,6 +109,7 @@ impl Binary {
             source,
             schema,
             operations: Vec::new(),
+            usual: [Known::NONE; USUAL],
             values: Vec::new(),
             processes: Vec::new(),
             keys: Vec::new(),
@@ -122,6 +135,9 @@ impl Binary {
                     let (arg, result) = (Expected::new(decl.arg), Expected::new(decl.result));
                     self.operations.push(Known { op, arg, result });
                 }
+                self.usual = [Known::NONE; USUAL];
+                let few = self.operations.len().min(USUAL);
+                self.usual[..few].copy_from_slice(&self.operations[..few]);
             }
             Kind::Symbols => {
                 let found = tables::read_symbols(payload)?;
@@ -158,21 +174,25 @@ impl Binary {
     fn assemble(&self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
         let columns = &self.columns;
         let count = columns.len();
+        let most = |column: &[u32]| column.iter().fold(0, |most, &n| n.max(most));
+        let plain = (most(&columns.ops) as usize) < self.operations.len().min(USUAL)
+            && (most(&columns.processes) as usize) < self.processes.len()
+            && most(&columns.keys) == 0
+            && most(&columns.args).max(most(&columns.results)) < ValueId::INLINE + BIAS;
+        if !plain {
+            return self.assemble_carefully(rows);
+        }
         let (ops, processes) = (&columns.ops[..count], &columns.processes[..count]);
         let (args, results) = (&columns.args[..count], &columns.results[..count]);
         let (returns, durations) = (&columns.returns[..count], &columns.durations[..count]);
+        let (usual, names) = (&self.usual, self.processes.as_slice());
         let before = rows.len();
-        let mut is_usual = columns.keys.iter().all(|&key| key == 0);
+        let mut is_usual = true;
         let mut ret = columns.start;
         rows.extend((0..count).map(|i| {
-            let known = self.operations.get(ops[i] as usize);
-            let process = self.processes.get(processes[i] as usize);
-            let (Some(known), Some(process)) = (known, process) else {
-                is_usual = false;
-                return Operation::of(ProcessId(0), OpCode(0));
-            };
-            let mut row = Operation::of(*process, known.op);
+            let known = &usual[ops[i] as usize % USUAL];
             ret = ret.wrapping_add(returns[i] as i64);
+            let mut row = Operation::of(names[processes[i] as usize], known.op);
             row.ret = ret;
             row.call = ret.wrapping_sub(durations[i] as i64);
             row.arg = known.arg.plain(args[i]);
@@ -208,12 +228,14 @@ impl Binary {
                 row.key = *self.keys.get(key as usize).ok_or_else(unexplained)?;
             }
             let (arg, result) = (columns.args[i], columns.results[i]);
-            row.arg = match known.arg.is_plain(arg) {
+            let plain =
+                |expected: &Expected, stored| stored < ValueId::INLINE + BIAS && expected.is_plain(stored);
+            row.arg = match plain(&known.arg, arg) {
                 true => known.arg.plain(arg),
                 false => self.looked_up(arg, known, problem::ARGUMENT)?,
             };
             if !row.is_pending() {
-                row.result = match known.result.is_plain(result) {
+                row.result = match plain(&known.result, result) {
                     true => known.result.plain(result),
                     false => self.looked_up(result, known, problem::RESULT)?,
                 };

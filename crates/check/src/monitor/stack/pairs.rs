@@ -151,13 +151,25 @@ impl Pairs {
             return Ok(());
         }
         self.slots.push(slot);
-        if !self.seen.contains(value) {
+        // Nearly always the value is one of the last that went in.
+        let near = self.live.len().saturating_sub(NEAR);
+        let found = self.live[near..].iter().rposition(|entry| entry.0 == value);
+        let found = found.map(|at| {
+            let at = near + at;
+            if at + 1 == self.live.len() {
+                self.live.pop().map_or(NONE, |entry| entry.1)
+            } else {
+                self.live.remove(at).1
+            }
+        });
+        if found.is_none() && !self.seen.contains(value) {
             return match self.waiting.insert(value, number) {
                 None => Ok(()),
                 Some(_) => Err(Odd::PoppedTwice(number)),
             };
         }
-        let Some(push) = self.take(value) else { return Err(Odd::PoppedTwice(number)) };
+        let found = found.or_else(|| self.take_far(value));
+        let Some(push) = found else { return Err(Odd::PoppedTwice(number)) };
         self.slot_mut(number).mate = push;
         if push >= self.base {
             self.slot_mut(push).mate = number;
@@ -168,10 +180,10 @@ impl Pairs {
         Ok(())
     }
 
-    /// The push of a value that is inside, which then no longer is.
-    #[inline]
-    fn take(&mut self, value: ValueId) -> Option<u32> {
-        let near = self.live.len().saturating_sub(NEAR);
+    /// The push of a value that is inside, which then no longer is, if it is not one of the last few.
+    #[cold]
+    fn take_far(&mut self, value: ValueId) -> Option<u32> {
+        let near = self.live.len().saturating_sub(FAR);
         match self.live[near..].iter().rposition(|entry| entry.0 == value) {
             Some(at) => Some(self.live.remove(near + at).1),
             None => self.deep.take(&mut self.live, value),
@@ -216,8 +228,10 @@ impl Pairs {
     }
 }
 
-/// How far back a pop looks for its push before it asks for a table.
-const NEAR: usize = 256;
+/// How far back a pop looks for its push at first.
+const NEAR: usize = 32;
+/// How far back it looks before it asks for a table.
+const FAR: usize = 256;
 
 /// A table of the pushes far down, made when a pop first asks for one: a history in which this happens often is wrong, or has
 /// hundreds of processes. What is taken leaves a `null` behind, until that is half of all.

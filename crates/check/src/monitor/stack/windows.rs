@@ -118,8 +118,9 @@ pub(super) struct Popped {
     pub(super) at: u32,
 }
 
-/// Windows are made at least this long, where that is possible, to spread their fixed cost.
-const ROWS: u32 = 24;
+/// Windows are made at least this long, where that is possible: their fixed cost is spread, and what goes in and out within one needs no
+/// hole.
+const ROWS: u32 = 384;
 /// In place of an operation: a hole.
 const HOLE: u32 = u32::MAX;
 
