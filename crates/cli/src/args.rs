@@ -27,6 +27,12 @@ pub enum Command {
     /// A history is linearizable if its operations can be put into one order that respects real time and that a
     /// sequential object allows. If there is one, it is found and replayed; if not, a few operations that cannot be explained are drawn.
     Check(CheckArgs),
+    /// Check the log of a monitored program: calls, commits, returns, and the writes behind a view
+    ///
+    /// A program that uses the runtime monitor can write its log to a file (`Monitor::builder().log_file(…)`). Its commits are replayed through the
+    /// specification, one after another: every return value must be what the specification answers there, and with --view the logged writes
+    /// must add up to the specification's state. A log that breaks off (a crash, kill -9) is checked as far as it goes.
+    Refine(RefineArgs),
     /// Make a history: linearizable by construction, or spoiled
     ///
     /// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a sequential object
@@ -131,6 +137,30 @@ fn bytes(text: &str) -> Result<usize, String> {
         return Err("expected a size such as 2GiB".to_owned());
     }
     Ok((number * scale) as usize)
+}
+
+/// What `refine` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linpoint refine run.linlog
+  linpoint refine run.linlog --spec map --view --json
+
+The first line says `refines`, `does not refine` or `unknown`. Where the order of commits does not fit but another order of the
+same operations does, the annotation is wrong and not the object: that is `unknown`, with the order that fits.")]
+pub struct RefineArgs {
+    /// The log
+    #[arg(value_name = "LOG")]
+    pub log: PathBuf,
+    /// The specification of all its objects (see `linpoint specs`); what each was logged with if not given
+    #[arg(long, value_name = "NAME")]
+    pub spec: Option<String>,
+    /// Compare views too: the state that the logged writes add up to
+    #[arg(long)]
+    pub view: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What `generate` takes.

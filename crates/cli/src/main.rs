@@ -10,6 +10,7 @@ mod input;
 mod json;
 mod page;
 mod progress;
+mod refine;
 mod text;
 
 use std::io::Write as _;
@@ -26,6 +27,7 @@ use fault::{Exit, Fault};
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
+        Command::Refine(args) => refine::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),

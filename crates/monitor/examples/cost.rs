@@ -55,7 +55,8 @@ fn floor() -> f64 {
 fn main() {
     for round in 0..5 {
         let monitor = Monitor::start().expect("the monitor starts");
-        let watch = || monitor.object("map", "map").and_then(|object| object.watch()).expect("`map` is built in");
+        let watch =
+            || monitor.object("map", "map").and_then(|object| object.watch()).expect("`map` is built in");
         let object = watch();
         let alone = operations(&monitor, &object, 0);
         let object = watch();

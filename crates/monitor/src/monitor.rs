@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use linpoint_history::Spec as _;
 use linpoint_history::specs::{self, SpecError};
 use thiserror::Error;
 
@@ -105,6 +106,9 @@ pub enum MonitorError {
     /// Too many.
     #[error("a monitor takes at most 65,535 objects")]
     TooMany,
+    /// Locks know their owners.
+    #[error("`{0}` cares who calls, and with ticks the operations of one thread may overlap; use numbers")]
+    NeedsThreads(String),
     /// Spilling needs a file.
     #[error("`spill` needs `log_file`: that is where records go")]
     SpillWithoutFile,
@@ -311,6 +315,9 @@ impl Monitor {
     /// Where there is no such specification.
     pub fn object(&self, name: &str, spec: &str) -> Result<Registration<'_>, MonitorError> {
         let builtin = specs::parse(spec)?;
+        if self.registry.stamps != Stamps::Numbers && builtin.observes_process() {
+            return Err(MonitorError::NeedsThreads(spec.to_owned()));
+        }
         Ok(self.registration(name, spec, models::model(builtin)))
     }
 

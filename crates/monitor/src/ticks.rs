@@ -7,6 +7,9 @@
 //! An event is placed once no earlier one can come. Each thread says, before it reads the clock for a call, that nothing older than its last stamp will
 //! come ([`crate::local`]); a thread in no operation will stamp later than now. The word of a thread may wait in its store buffer, but not for as long as
 //! [`SLACK`]: an interrupt empties it.
+//!
+//! Widened operations of one thread may overlap one another. They are given to the checkers as of several threads, *lanes*: that forgets their order, which
+//! is sound, and is why objects that care who calls cannot be checked this way.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -44,7 +47,30 @@ struct Waiting {
     gone: u64,
     /// The rest, each with how many of its stamps are still missing.
     events: VecDeque<(Event, u32)>,
+    /// For each lane, one more than its last number.
+    lanes: Vec<u64>,
+    /// The lane of the open operation.
+    lane: usize,
 }
+
+impl Waiting {
+    /// Puts an event on its lane. A call goes to the first lane whose operations have all returned before it looked.
+    fn put(&mut self, event: &mut Event) {
+        if event.what.takes_number() {
+            self.lanes[self.lane] = event.stamp + 1;
+        } else {
+            let free = self.lanes.iter().position(|next| *next <= event.stamp);
+            self.lane = free.unwrap_or(self.lanes.len());
+            if free.is_none() {
+                self.lanes.push(0);
+            }
+        }
+        event.thread.0 += LANE * self.lane as u32;
+    }
+}
+
+/// Lane l of thread t is thread t + l · [`LANE`] from here on.
+const LANE: u32 = 100_000;
 
 #[derive(Debug)]
 struct Placed {
@@ -106,9 +132,10 @@ impl Widen {
         }
         for waiting in self.threads.values_mut() {
             while let Some((_, 0)) = waiting.events.front() {
-                if let Some((event, _)) = waiting.events.pop_front() {
+                if let Some((mut event, _)) = waiting.events.pop_front() {
                     waiting.gone += 1;
                     if event.stamp != LOST {
+                        waiting.put(&mut event);
                         sink.event(event);
                     }
                 }

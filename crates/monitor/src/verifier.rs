@@ -315,7 +315,7 @@ impl Sink for Checkers {
             let Progress { events, operations, lag, findings } = &mut followed.progress;
             self.told.0 += *events - before.0;
             self.told.1 += *operations - before.1;
-            self.told.2 = self.told.2 + *lag - before.2;
+            self.told.2 = self.told.2.wrapping_add(*lag).wrapping_sub(before.2);
             for finding in findings.drain(..) {
                 self.react.to(&followed.description.name, &finding);
                 followed.findings.push(finding);
@@ -325,7 +325,7 @@ impl Sink for Checkers {
         let (events, operations, waiting) = std::mem::take(&mut self.told);
         gauges.events.fetch_add(events, Ordering::Relaxed);
         gauges.operations.fetch_add(operations, Ordering::Relaxed);
-        // Kept as a difference: `waiting` may be "negative".
+        // A difference, which may be below zero; the sum is not.
         gauges.waiting.fetch_add(waiting, Ordering::Relaxed);
     }
 }

@@ -1,7 +1,9 @@
 //! The monitor's tests.
 
 mod blame;
+mod crash;
 mod exact;
+mod live;
 mod play;
 
 /// The ring's source once more, with the explorer's atomics under it.
