@@ -28,6 +28,7 @@
 pub mod ast;
 pub mod diagnostic;
 pub mod flow;
+pub mod interp;
 mod lower;
 mod near;
 pub mod parser;

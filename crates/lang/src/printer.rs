@@ -153,7 +153,7 @@ impl Printer<'_> {
                 self.close(block.span, &format!("}}{after}"));
             }
             StmtKind::While { cond, body } => {
-                self.braces(&format!("{label}while {}{after}", print_expr(cond)), body);
+                self.braces(&format!("{label}while {}{after}", header(cond)), body);
             }
             StmtKind::For { var, range, body } => {
                 self.open(&format!("{label}for {} in {} {{", var.text, expr::range(range)));
@@ -161,7 +161,7 @@ impl Printer<'_> {
                 self.close(body.span, &format!("}}{after}"));
             }
             StmtKind::If { cond, then, otherwise } => {
-                let head = format!("{label}if {}{after}", print_expr(cond));
+                let head = format!("{label}if {}{after}", header(cond));
                 self.conditional(&head, then, otherwise.as_ref());
             }
             StmtKind::Choose(ways) => {
@@ -198,7 +198,7 @@ impl Printer<'_> {
         {
             self.comments_before((then.span.end as usize).saturating_sub(1));
             self.depth -= 1;
-            let head = format!("}} else if {}{}", print_expr(cond), notes(n));
+            let head = format!("}} else if {}{}", header(cond), notes(n));
             return match rest {
                 Some(rest) => self.conditional(&head, inner, Some(rest)),
                 None => self.braces(&head, inner),
@@ -235,6 +235,11 @@ impl Printer<'_> {
             _ => return None,
         })
     }
+}
+
+/// A condition before a brace; `new Node` alone would take the brace for its fields.
+fn header(cond: &Expr) -> String {
+    if expr::has_bare_new(cond) { format!("({})", print_expr(cond)) } else { print_expr(cond) }
 }
 
 /// ` @lin if c @query`

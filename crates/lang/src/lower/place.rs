@@ -60,7 +60,12 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn local_ty(&self, id: LocalId) -> Ty {
-        self.locals[id.index()].ty.clone().map_or(Ty::Null, Ty::Known)
+        match &self.locals[id.index()] {
+            Local { ty: Some(ty), .. } => Ty::Known(ty.clone()),
+            // What was not understood lost its name.
+            Local { name, .. } if name.is_empty() => Ty::Error,
+            _ => Ty::Null,
+        }
     }
 
     /// The place an expression names, or a complaint.

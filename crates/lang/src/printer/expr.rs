@@ -86,3 +86,15 @@ fn plain(expr: &Expr) -> String {
 pub(super) fn commas<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
     items.iter().map(text).collect::<Vec<_>>().join(", ")
 }
+
+/// Is there a `new` without fields in it?
+pub(super) fn has_bare_new(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::New(_, fields) => fields.is_empty(),
+        ExprKind::Not(e) | ExprKind::Neg(e) | ExprKind::Field(e, _) => has_bare_new(e),
+        ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => has_bare_new(a) || has_bare_new(b),
+        ExprKind::Choose(range) => has_bare_new(&range.hi),
+        ExprKind::Quantified { body, .. } => has_bare_new(body),
+        _ => false,
+    }
+}

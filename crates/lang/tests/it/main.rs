@@ -1,3 +1,7 @@
 //! The language from outside: the corpus, the printer, the diagnostics, the reference.
 
 mod corpus;
+mod diagnostics;
+mod interpreter;
+mod printer;
+mod reference;
