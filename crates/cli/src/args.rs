@@ -38,6 +38,8 @@ pub enum Command {
     /// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a sequential object
     /// that runs the operations in the order of these points. The same arguments give the same history, everywhere.
     Generate(GenerateArgs),
+    /// Write programs of the algorithm language in the one layout
+    Fmt(crate::fmt::FmtArgs),
     /// List the built-in specifications and their operations
     Specs,
     /// List the formats of histories

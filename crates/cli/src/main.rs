@@ -5,6 +5,7 @@
 mod args;
 mod check;
 mod fault;
+mod fmt;
 mod generate;
 mod input;
 mod json;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Refine(args) => refine::run(&args),
         Command::Generate(args) => generate::run(&args),
+        Command::Fmt(args) => fmt::run(&args),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),
     };

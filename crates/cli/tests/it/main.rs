@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod corpus;
+mod fmt;
 mod readme;
 mod run;
 mod verdicts;

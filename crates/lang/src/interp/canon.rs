@@ -38,7 +38,8 @@ impl Machine<'_> {
             }
             next += 1;
         }
-        let in_place = walk.order.len() == cells && walk.order.iter().enumerate().all(|(new, &old)| new == old);
+        let in_place =
+            walk.order.len() == cells && walk.order.iter().enumerate().all(|(new, &old)| new == old);
         if !in_place {
             let mut heap = Vec::with_capacity(walk.order.len() * self.cell);
             for &old in &walk.order {

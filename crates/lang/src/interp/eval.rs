@@ -48,7 +48,14 @@ impl Machine<'_> {
         })
     }
 
-    fn binary(&self, words: &mut [Word], thread: usize, op: BinOp, a: &Expr, b: &Expr) -> Result<Word, ErrorKind> {
+    fn binary(
+        &self,
+        words: &mut [Word],
+        thread: usize,
+        op: BinOp,
+        a: &Expr,
+        b: &Expr,
+    ) -> Result<Word, ErrorKind> {
         let a = self.eval(words, thread, a)?;
         match op {
             BinOp::And if a == 0 => return Ok(0),

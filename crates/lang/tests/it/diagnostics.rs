@@ -15,12 +15,17 @@ fn every_mistake_gets_its_answer() {
         };
         assert_eq!((info.as_str(), answer.as_str()), ("lin", "text"), "line {line}");
         let (programs, wrong) = compile(program);
-        let said: String = wrong.iter().map(|d| d.render("example.lin", program)).collect::<Vec<_>>().join("\n");
+        let said: String =
+            wrong.iter().map(|d| d.render("example.lin", program)).collect::<Vec<_>>().join("\n");
         assert_eq!(said.trim_end(), expected.trim_end(), "line {line}; it said\n{said}");
         assert!(!wrong.is_empty(), "line {line}: nothing is wrong with it");
         assert_eq!(programs.is_empty(), wrong.iter().any(|d| d.is_error()), "line {line}");
         for diagnostic in &wrong {
-            assert!(!diagnostic.help.is_empty(), "line {line}: {} says what is wrong, not what to do", diagnostic.code);
+            assert!(
+                !diagnostic.help.is_empty(),
+                "line {line}: {} says what is wrong, not what to do",
+                diagnostic.code
+            );
         }
         pairs += 1;
     }

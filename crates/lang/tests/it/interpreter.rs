@@ -1,8 +1,8 @@
 //! Runs, step by step: what programs do, and how they go wrong.
 
+use linpoint_lang::compile;
 use linpoint_lang::interp::{Choices, ErrorKind, Event, Machine, Outcome, State};
 use linpoint_lang::program::{NONE, OpId, Program, Word};
-use linpoint_lang::compile;
 
 #[track_caller]
 fn program(text: &str) -> Program {
@@ -13,7 +13,13 @@ fn program(text: &str) -> Program {
 }
 
 /// Every way an operation can end if one thread runs it alone: results and states, or the error.
-fn outcomes(machine: &Machine<'_>, state: &State, thread: usize, op: &str, args: &[Word]) -> Vec<Result<(Vec<Word>, State), ErrorKind>> {
+fn outcomes(
+    machine: &Machine<'_>,
+    state: &State,
+    thread: usize,
+    op: &str,
+    args: &[Word],
+) -> Vec<Result<(Vec<Word>, State), ErrorKind>> {
     let mut start = state.clone();
     machine.call(&mut start, thread, machine.program.find(op).expect("an operation"), args);
     let (mut open, mut ends) = (vec![(start, 0)], Vec::new());
@@ -55,9 +61,11 @@ fn corpus(name: &str) -> Program {
 
 #[test]
 fn a_stack_and_a_queue_in_sequence() {
-    for (name, put, take, expected) in
-        [("correct/treiber", "push", "pop", [2, 1]), ("correct/michael-scott", "enqueue", "dequeue", [1, 2]), ("correct/dglm", "enqueue", "dequeue", [1, 2])]
-    {
+    for (name, put, take, expected) in [
+        ("correct/treiber", "push", "pop", [2, 1]),
+        ("correct/michael-scott", "enqueue", "dequeue", [1, 2]),
+        ("correct/dglm", "enqueue", "dequeue", [1, 2]),
+    ] {
         let program = corpus(name);
         let machine = Machine::new(&program, 2);
         let empty = machine.initial().expect("it starts");
@@ -95,7 +103,12 @@ fn fails(members: &str, op: &str, args: &[Word], kind: ErrorKind) {
 #[test]
 fn every_error_has_its_name() {
     let node = "struct Node { val: int, next: *Node }\nshared top: *Node = null\n";
-    fails(&format!("{node} op f() -> int {{ t = top\n return t.val }}"), "f", &[], ErrorKind::NullDereference);
+    fails(
+        &format!("{node} op f() -> int {{ t = top\n return t.val }}"),
+        "f",
+        &[],
+        ErrorKind::NullDereference,
+    );
     fails(
         &format!("{node} op f() -> int {{ t = new Node\n free(t)\n return t.val }}"),
         "f",
@@ -148,7 +161,12 @@ fn locks_block_and_attempts_fail() {
     let (programs, wrong) = compile(text);
     // Holding a lock beyond the return is what this test wants.
     assert!(programs.is_empty() && wrong.iter().all(|d| d.code == "L036"), "{wrong:?}");
-    let program = program(&text.replace("object T {", "object T : lock {").replace("hold", "acquire").replace("try()", "release()"));
+    let program = program(
+        &text
+            .replace("object T {", "object T : lock {")
+            .replace("hold", "acquire")
+            .replace("try()", "release()"),
+    );
     let machine = Machine::new(&program, 2);
     let free = machine.initial().expect("it starts");
     let (_, held) = only(outcomes(&machine, &free, 0, "acquire", &[]));
@@ -168,7 +186,8 @@ fn points_are_reported() {
         let node = machine.program.node(machine.pc(&state, 0).expect("it runs"));
         let taken = (0..node.edges.len()).any(|edge| {
             let mut after = state.clone();
-            let outcome = machine.step(&mut after, 0, edge, &mut Choices::default(), &mut events).expect("no error");
+            let outcome =
+                machine.step(&mut after, 0, edge, &mut Choices::default(), &mut events).expect("no error");
             let taken = outcome != Outcome::Disabled;
             if taken {
                 state = after;
@@ -177,7 +196,10 @@ fn points_are_reported() {
         });
         assert!(taken);
     }
-    assert!(matches!(events.as_slice(), [Event::Point(point)] if point.thread == 0 && point.result.is_none()), "{events:?}");
+    assert!(
+        matches!(events.as_slice(), [Event::Point(point)] if point.thread == 0 && point.result.is_none()),
+        "{events:?}"
+    );
 }
 
 #[test]

@@ -18,7 +18,8 @@ impl Maker {
     }
 
     fn name(&mut self) -> Name {
-        const NAMES: &[&str] = &["x", "top", "next", "Node", "all", "any", "size", "list", "of", "lin", "at", "op"];
+        const NAMES: &[&str] =
+            &["x", "top", "next", "Node", "all", "any", "size", "list", "of", "lin", "at", "op"];
         let text = NAMES[self.below(NAMES.len() as u64) as usize].to_owned();
         Name { text, span: Span::default() }
     }
@@ -122,7 +123,9 @@ impl Maker {
                 StmtKind::Call(Expr { kind, span: Span::default() })
             }
             3 => StmtKind::Atomic(self.block()),
-            4 | 5 => StmtKind::If { cond: self.expr(), then: self.block(), otherwise: self.maybe(Maker::block) },
+            4 | 5 => {
+                StmtKind::If { cond: self.expr(), then: self.block(), otherwise: self.maybe(Maker::block) }
+            }
             6 => StmtKind::Loop(self.block()),
             7 => StmtKind::While { cond: self.expr(), body: self.block() },
             8 => StmtKind::For { var: self.name(), range: self.range(), body: self.block() },
@@ -156,7 +159,9 @@ impl Maker {
     }
 
     fn labels(&mut self) -> Vec<LabelRange> {
-        (0..1 + self.below(2)).map(|_| LabelRange { first: self.name(), last: self.maybe(Maker::name) }).collect()
+        (0..1 + self.below(2))
+            .map(|_| LabelRange { first: self.name(), last: self.maybe(Maker::name) })
+            .collect()
     }
 
     fn member(&mut self, inner: bool) -> Member {
@@ -206,7 +211,8 @@ impl Maker {
                 MemberKind::Client(Client { name: self.name(), kind })
             }
             10 => {
-                let over = |m: &mut Maker| Over { var: m.name(), range: m.range(), when: m.maybe(Maker::expr) };
+                let over =
+                    |m: &mut Maker| Over { var: m.name(), range: m.range(), when: m.maybe(Maker::expr) };
                 MemberKind::Abs { items: vec![self.expr()], over: self.maybe(over) }
             }
             11 => {
@@ -214,7 +220,11 @@ impl Maker {
                 MemberKind::Inv { at, body: self.expr() }
             }
             12 => {
-                let item = |m: &mut Maker| DisjointItem { var: m.name(), at: m.labels(), when: m.maybe(Maker::expr) };
+                let item = |m: &mut Maker| DisjointItem {
+                    var: m.name(),
+                    at: m.labels(),
+                    when: m.maybe(Maker::expr),
+                };
                 MemberKind::Disjoint((0..1 + self.below(2)).map(|_| item(self)).collect())
             }
             13 => {

@@ -1,0 +1,69 @@
+//! `linpoint fmt`: writes programs of the algorithm language in the one layout.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use linpoint_history::Diagnostic;
+use linpoint_lang::{parse, print};
+
+use crate::fault::{Exit, Fault};
+
+/// What `fmt` takes.
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// Programs; `-` reads standard input and writes standard output
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Change nothing; name the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Formats every file; files with mistakes stay as they are, and the mistakes are shown.
+pub fn run(args: &FmtArgs) -> Result<Exit, Fault> {
+    let mut exit = Exit::Holds;
+    for path in &args.files {
+        let text = read(path)?;
+        let (file, wrong) = parse(&text);
+        if !wrong.is_empty() {
+            show(path, &text, &wrong);
+            exit = exit.and(Exit::Bad);
+            continue;
+        }
+        let printed = print(&file, &text);
+        if args.check {
+            if printed != text {
+                let _ = writeln!(std::io::stdout(), "{}", path.display());
+                exit = exit.and(Exit::Violated);
+            }
+        } else if path == Path::new("-") {
+            let _ = std::io::stdout().write_all(printed.as_bytes());
+        } else if printed != text {
+            std::fs::write(path, printed).map_err(|error| Fault::Output(path.clone(), error))?;
+        }
+    }
+    Ok(exit)
+}
+
+/// Shows everything that is wrong with a program.
+pub fn show(path: &Path, text: &str, wrong: &[linpoint_lang::Diagnostic]) {
+    let file = path.display().to_string();
+    for diagnostic in wrong {
+        eprintln!("{}", diagnostic.render(&file, text));
+    }
+}
+
+/// The text of a program.
+pub fn read(path: &Path) -> Result<String, Fault> {
+    let mut bytes = Vec::new();
+    let read = match path == Path::new("-") {
+        true => std::io::stdin().read_to_end(&mut bytes).map(drop),
+        false => std::fs::read(path).map(|content| bytes = content),
+    };
+    let name = path.display().to_string();
+    let bad = |message: String, help: &str| Diagnostic::new("", message, help).in_file(name.clone());
+    read.map_err(|error| bad(format!("cannot read this file: {error}"), "check the path"))?;
+    let text = String::from_utf8(bytes).map_err(|_| bad("this is not text".into(), "programs are UTF-8"))?;
+    Ok(text)
+}
