@@ -3,12 +3,14 @@
 
 mod from_spec;
 mod map;
+mod multiset;
 
 use linpoint_history::specs::{self, SpecError};
 use linpoint_history::{Builtin, Kind, Shape, Value};
 
 pub use from_spec::FromSpec;
 pub use map::MapModel;
+pub use multiset::MultisetModel;
 
 use crate::model::Model;
 
@@ -21,6 +23,7 @@ pub fn by_name(name: &str) -> Result<Box<dyn Model>, SpecError> {
 pub fn model(spec: Builtin) -> Box<dyn Model> {
     match spec.kind {
         Kind::Map => Box::new(MapModel::new(spec)),
+        Kind::Multiset => Box::new(MultisetModel::new(spec)),
         _ => Box::new(FromSpec::new(spec)),
     }
 }
