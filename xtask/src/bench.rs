@@ -52,9 +52,9 @@ impl Options {
     }
 }
 
-/// Builds and runs the explorer's benchmark, which has its peers as dependencies and so is a workspace of its own.
-pub fn explore() -> Result<(), String> {
-    let manifest = crate::root().join("benches/explore/Cargo.toml");
+/// Builds and runs a benchmark that has its peers as dependencies and so is a workspace of its own.
+pub fn workspace(suite: &str) -> Result<(), String> {
+    let manifest = crate::root().join("benches").join(suite).join("Cargo.toml");
     let status = Command::new("cargo")
         .args(["run", "--release", "--manifest-path"])
         .arg(manifest)

@@ -27,7 +27,9 @@ pub use linearize::{Criterion, Moment};
 #[doc(no_inline)]
 pub use linpoint_claim as claim;
 pub use linpoint_claim::{Procedure, Var, procedure, tressa};
-pub use linpoint_macros::{object, procedure, spec};
+pub use linpoint_macros::{Viewed, object, procedure, spec};
+#[doc(no_inline)]
+pub use linpoint_monitor as monitor;
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
 pub use plan::Search;
 pub use report::{Coverage, Report};

@@ -5,6 +5,7 @@
 mod object;
 mod spec;
 mod tressa;
+mod viewed;
 
 use proc_macro::TokenStream;
 
@@ -55,4 +56,26 @@ pub fn object(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = syn::parse_macro_input!(options as object::Options);
     let item = syn::parse_macro_input!(item as syn::ItemImpl);
     object::expand(&options, item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// The fields that support an object's view: what a [`Logged`](../linpoint/monitor/struct.Logged.html) place adds to it.
+///
+/// - `#[view(key)]` alone: the place holds this key, or nothing where it is `None`.
+/// - with `#[view(value)]`: it holds the pair.
+/// - `#[view(entries)]`: it holds all entries of this list, keys or pairs.
+/// - `#[view(when)]` on truth values: only while all of them are true.
+///
+/// ```ignore
+/// #[derive(linpoint::Viewed)]
+/// struct Slot {
+///     #[view(key)]
+///     content: Option<u64>,
+///     #[view(when)]
+///     valid: bool,
+/// }
+/// ```
+#[proc_macro_derive(Viewed, attributes(view))]
+pub fn viewed(item: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(item as syn::DeriveInput);
+    viewed::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

@@ -1,7 +1,4 @@
-//! Refinement checked while the program runs (Tasiran & Qadeer 2005).
-//!
-//! An implementation logs calls, commits, returns and the writes behind its view; a verification thread replays the commits through the
-//! specification and compares return values (I/O refinement) and state (view refinement).
+#![doc = include_str!("../../../docs/monitor.md")]
 
 mod barrier;
 mod blame;

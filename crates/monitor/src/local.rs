@@ -46,9 +46,23 @@ pub(crate) struct Local {
 /// The thread is in no operation.
 pub(crate) const IDLE: u64 = u64::MAX;
 
+/// A thread's logs.
+struct Locals(RefCell<Vec<Rc<Local>>>);
+
+impl Drop for Locals {
+    fn drop(&mut self) {
+        LAST.set(NONE);
+    }
+}
+
+/// No monitor has this number.
+const NONE: (u64, *const Local) = (u64::MAX, std::ptr::null());
+
 thread_local! {
     /// This thread's logs, one a monitor.
-    static LOCALS: RefCell<Vec<Rc<Local>>> = const { RefCell::new(Vec::new()) };
+    static LOCALS: Locals = const { Locals(RefCell::new(Vec::new())) };
+    /// The one used last, and of which monitor: found without looking through the others. The pointer is to one of `LOCALS`.
+    static LAST: Cell<(u64, *const Local)> = const { Cell::new(NONE) };
 }
 
 impl Local {
@@ -60,31 +74,36 @@ impl Local {
     /// This thread's log for `registry`; `None` where the thread is ending.
     #[inline]
     pub(crate) fn of(registry: &Arc<Registry>) -> Option<Rc<Local>> {
-        LOCALS
-            .try_with(|locals| {
-                let locals = locals.try_borrow_mut().ok()?;
-                match locals.first() {
-                    Some(local) if local.registry == registry.id => Some(Rc::clone(local)),
-                    _ => Local::other(locals, registry),
-                }
-            })
-            .ok()?
+        let (id, last) = LAST.get();
+        if id != registry.id {
+            return Local::find(registry);
+        }
+        // SAFETY: `LAST` has no destructor, so it can be read at any time. It points to a log in `LOCALS`, which were made by `Rc`; it is reset whenever
+        // one of them is removed and when all of them are dropped, and no other thread can see it.
+        #[allow(unsafe_code)]
+        unsafe {
+            Rc::increment_strong_count(last);
+            Some(Rc::from_raw(last))
+        }
     }
 
     #[cold]
-    fn other(
-        mut locals: std::cell::RefMut<'_, Vec<Rc<Local>>>,
-        registry: &Arc<Registry>,
-    ) -> Option<Rc<Local>> {
-        match locals.iter().position(|local| local.registry == registry.id) {
-            Some(at) => locals.swap(0, at),
-            None => {
+    fn find(registry: &Arc<Registry>) -> Option<Rc<Local>> {
+        let found = LOCALS.try_with(|locals| {
+            let mut locals = locals.0.borrow_mut();
+            let known = locals.iter().find(|local| local.registry == registry.id).cloned();
+            known.unwrap_or_else(|| {
                 // Logs of monitors that are gone stay behind otherwise.
+                LAST.set(NONE);
                 locals.retain(|local| !local.producer.is_abandoned());
-                locals.insert(0, Rc::new(registry.join()));
-            }
-        }
-        locals.first().cloned()
+                let local = Rc::new(registry.join());
+                locals.push(Rc::clone(&local));
+                local
+            })
+        });
+        let local = found.ok()?;
+        LAST.set((registry.id, Rc::as_ptr(&local)));
+        Some(local)
     }
 
     /// Logs a call; `false` where the record was lost.

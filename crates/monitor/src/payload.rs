@@ -244,6 +244,11 @@ impl Payload for Value {
     }
 }
 
+/// Is it nothing?
+pub fn is_null(payload: &impl Payload) -> bool {
+    payload.form() == Form::Null
+}
+
 /// Reads a payload of `form` at the front of `words`; the value and what is left. `None` where the words make no sense.
 pub(crate) fn read(form: Form, words: &[u64]) -> Option<(Value, &[u64])> {
     let number = |at: usize| words.get(at).map(|word| Value::Int(*word as i64));

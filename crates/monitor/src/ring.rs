@@ -3,7 +3,7 @@
 //! Records of any length stand in it one after another; a record is published whole, or not at all. What does not fit into a word
 //! (text, lists, blocks of writes) follows its record in the same ring, so there is no second arena to keep in step.
 //!
-//! The words are relaxed atomics: a plain store and a plain load on the machines we know, and no `unsafe`. The writer publishes with a release store of
+//! The words are relaxed atomics: a plain store and a plain load on the machines we know. The writer publishes with a release store of
 //! `tail`, the reader takes with an acquire load; the reader frees with a release store of `head`, the writer reuses after an acquire load. So
 //! each word is written after its last reader was done with it, and read after it was written.
 
@@ -94,8 +94,12 @@ impl Producer {
     /// Writes word `at` of the record that was reserved.
     #[inline]
     pub(crate) fn put(&self, at: usize, word: u64) {
-        let mask = self.ring.words.len() - 1;
-        self.ring.words[(self.tail.get() + at) & mask].store(word, Ordering::Relaxed);
+        let words = &self.ring.words;
+        let index = (self.tail.get() + at) & (words.len() - 1);
+        // SAFETY: a ring has at least two words, and `x & (n - 1) < n` for every n above zero.
+        #[allow(unsafe_code)]
+        let place = unsafe { words.get_unchecked(index) };
+        place.store(word, Ordering::Relaxed);
     }
 
     /// Has the reader gone?

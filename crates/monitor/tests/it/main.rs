@@ -4,6 +4,7 @@ mod blame;
 mod crash;
 mod exact;
 mod live;
+mod logged;
 mod play;
 
 /// The ring's source once more, with the explorer's atomics under it.
