@@ -60,7 +60,7 @@ pub use explanation::Explanation;
 pub use guard::is_deciding;
 pub use host::{Host, Installed, PlainHost, install, is_active, me, report};
 pub use kind::Kind;
-pub use monitor::{ClaimId, Monitor, Predicate};
+pub use monitor::{ClaimId, Made, Monitor, Predicate};
 pub use outcome::{Counts, Failure, TermValue, Undecided};
 pub use procedure::{Procedure, procedure};
 pub use site::Site;

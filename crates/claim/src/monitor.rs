@@ -17,6 +17,11 @@ use crate::term::{Seen, Shape, Status, Term};
 use crate::watch::{NONE, Role, Watches};
 use crate::{Bottom, Counts, Failure, Kind, ProcedureId, Site, ThreadId, ThreadSet, Undecided, VarId};
 
+mod footprint;
+
+pub use footprint::Made;
+pub(crate) use footprint::conflicting;
+
 /// The deferred part of a claim: given the bits of its terms, is it true? Given an explanation too, it tells that the values.
 pub type Predicate = Box<dyn Fn(&[u128], Option<&mut Explanation<'_>>) -> bool>;
 
@@ -41,6 +46,10 @@ pub struct Monitor {
     failures: Vec<Failure>,
     undecided: Vec<Undecided>,
     footprint: Option<Vec<(VarId, Kind)>>,
+    /// The latest claim, while its step lasts.
+    made: Option<Made>,
+    /// Which claims were decided, and when; only where footprints are kept.
+    decisions: Vec<(ClaimId, u64)>,
     visits: u64,
 }
 
@@ -159,7 +168,9 @@ impl Monitor {
         let now = self.now();
         let Monitor { activations, claims, unsettled, footprint, .. } = self;
         activations.exit(thread, procedure, |(exit, variable), closed| {
-            if let (Some(footprint), None, Closed::Itself) = (&mut *footprint, bottom, closed) {
+            if let (Some(footprint), None, Closed::Itself, true) =
+                (&mut *footprint, bottom, closed, variable.is_shared())
+            {
                 // Whatever became of the claim: a step must not touch more or less because of a step it does not depend on.
                 footprint.push((variable, Kind::Rd));
             }
@@ -214,6 +225,8 @@ impl Monitor {
         self.failures.clear();
         self.undecided.clear();
         self.footprint.iter_mut().for_each(Vec::clear);
+        self.made = None;
+        self.decisions.clear();
         self.visits = 0;
     }
 }
@@ -243,12 +256,17 @@ impl Monitor {
         };
         let place = &mut self.claims[claim as usize];
         (place.site, place.thread, place.made_at, place.waiting) = (site, thread, made_at, 0);
-        ClaimId { claim, generation: place.generation }
+        let id = ClaimId { claim, generation: place.generation };
+        self.made = Some(Made { id: Some(id), looks_only: true });
+        id
     }
 
     /// Adds `First(variable, kind, threads)`: the value of the variable after the first matching access.
     pub fn add_first(&mut self, id: ClaimId, variable: VarId, kind: Kind, threads: ThreadSet) -> u32 {
         self.touch_awaited(id, variable, kind, &threads);
+        if threads.has_others(self.claims[id.claim as usize].thread) {
+            self.depends_on_others();
+        }
         self.add_term(id, Term::first(variable, kind, threads))
     }
 
@@ -264,6 +282,7 @@ impl Monitor {
     ) -> u32 {
         self.touch_awaited(id, variable, kind, &threads);
         condition.variables().for_each(|variable| self.touch(variable, Kind::Rd));
+        self.depends_on_others();
         self.add_term(id, Term::last(variable, kind, threads, condition))
     }
 
@@ -271,6 +290,9 @@ impl Monitor {
     /// value now.
     pub fn add_exit(&mut self, id: ClaimId, variable: VarId, bits: u128) -> u32 {
         let seen = Seen { bits, at: self.now() };
+        if variable.is_shared() {
+            self.depends_on_others();
+        }
         self.add_term(id, Term::exit(variable, seen))
     }
 
@@ -330,6 +352,7 @@ impl Monitor {
         self.events += 1;
         self.counts.made += 1;
         self.counts.held += 1;
+        self.made = Some(Made { id: None, looks_only: true });
     }
 
     /// Until [`Monitor::end_reading`], accesses are those of a claim that reads its plain terms, not the program's: no term takes them as
@@ -379,6 +402,7 @@ impl Monitor {
     fn decide(&mut self, claim: u32) {
         let place = &mut self.claims[claim as usize];
         let Some(predicate) = place.predicate.take() else { return };
+        let id = ClaimId { claim, generation: place.generation };
         let values = place.terms.iter().map(|term| match term.status {
             Status::Fixed { seen, .. } => seen.bits,
             _ => 0,
@@ -401,6 +425,9 @@ impl Monitor {
             self.failures.push(failure);
         }
         self.alive -= 1;
+        if self.footprint.is_some() {
+            self.decisions.push((id, self.now()));
+        }
         self.bury(claim);
     }
 
@@ -517,54 +544,5 @@ impl Monitor {
     /// Terms visited because of accesses to variables that they watch.
     pub fn visits(&self) -> u64 {
         self.visits
-    }
-}
-
-/// What an explorer that reorders steps must know.
-impl Monitor {
-    /// From now on notes the [`Monitor::footprint`] of events.
-    pub fn keep_footprint(&mut self) {
-        self.footprint.get_or_insert_default();
-    }
-
-    /// The accesses that the events since [`Monitor::clear_footprint`] amount to, beside those that were reported. A pair `(x, Rd)` says that the
-    /// present step does not commute with writes of `x`; `(x, Wr)`, not with any access of `x`.
-    ///
-    /// - A claim does not commute with the accesses by others that its `First` and `Last` terms wait for, nor with writes to the
-    ///   variables of conditions.
-    /// - A write to a variable of the condition of a live `Last` term asks for the others of that condition. If the condition holds then, it does
-    ///   not commute with the accesses that the term waits for.
-    /// - The return of a procedure does not commute with writes to the variables of the `Exit` terms that wait for it.
-    ///
-    /// If two events that follow each other, of different threads, do not conflict in this nor in their accesses, they can change places,
-    /// and every claim ends in the same way. What an event touches follows from the events it does not commute with, directly or through others:
-    /// so it is the same in every order that keeps these.
-    pub fn footprint(&self) -> &[(VarId, Kind)] {
-        self.footprint.as_deref().unwrap_or_default()
-    }
-
-    /// Begins the footprint of the next step.
-    pub fn clear_footprint(&mut self) {
-        self.footprint.iter_mut().for_each(Vec::clear);
-    }
-
-    fn touch_awaited(&mut self, id: ClaimId, variable: VarId, kind: Kind, threads: &ThreadSet) {
-        if threads.has_others(self.claims[id.claim as usize].thread) {
-            self.touch(variable, conflicting(kind));
-        }
-    }
-
-    pub(crate) fn touch(&mut self, variable: VarId, kind: Kind) {
-        if let Some(footprint) = &mut self.footprint {
-            footprint.push((variable, kind));
-        }
-    }
-}
-
-/// The access that conflicts with every access of a kind.
-pub(crate) fn conflicting(kind: Kind) -> Kind {
-    match kind {
-        Kind::Wr => Kind::Rd,
-        Kind::Rd | Kind::RW => Kind::Wr,
     }
 }

@@ -32,6 +32,8 @@ pub struct Clocks {
     latest: Vec<u32>,
     /// Who created each thread and when, and how many that one had created before.
     births: Vec<Birth>,
+    /// Steps whose accesses do not count, in order.
+    ignored: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +79,13 @@ impl Clocks {
     pub fn update(&mut self, run: &Run, shared: usize) {
         self.truncate(shared);
         self.extend(run);
+    }
+
+    /// As [`Clocks::update`] from the beginning, as if the steps `ignored`, given in order, touched nothing.
+    pub(crate) fn update_without(&mut self, run: &Run, ignored: &[u32]) {
+        self.ignored.clear();
+        self.ignored.extend_from_slice(ignored);
+        self.update(run, 0);
     }
 
     /// Forgets all but the first `len` steps.
@@ -262,7 +271,9 @@ impl Clocks {
         let own = self.positions[thread.index()].len() as u32;
         // What a step touches because of claims comes in no particular order.
         let mut claimed = 0_u64;
-        for &access in run.accesses_of(index) {
+        let counts = self.ignored.is_empty() || self.ignored.binary_search(&(index as u32)).is_err();
+        let accesses = if counts { run.accesses_of(index) } else { &[] };
+        for &access in accesses {
             let followed = self.add(access, index, start);
             if access.action == Action::Claim {
                 claimed = claimed.wrapping_add(mix(followed));

@@ -323,6 +323,9 @@ impl Execution {
         for (record, thread) in self.run.threads.iter_mut().zip(&self.threads) {
             record.steps = thread.steps;
         }
+        if self.claiming.made {
+            self.note_decisions();
+        }
         let ended = matches!(self.run.ending, Ending::Complete | Ending::Stuck(_));
         if self.claiming.made && ended && self.failure.is_none() {
             self.failure = self.conclude_claims();

@@ -24,6 +24,10 @@ pub struct Run {
     pub blocked: Vec<Blocked>,
     /// Was a claim made?
     pub claims: bool,
+    /// The claims that were made in a step of their own, in the order they were made.
+    pub claim_steps: Vec<ClaimStep>,
+    /// What claims looked at when they were made, one after the other.
+    pub looks: Vec<Loc>,
     /// How it ended.
     pub ending: Ending,
 }
@@ -65,6 +69,23 @@ pub struct Blocked {
     pub loc: Loc,
     /// What it would do.
     pub action: Action,
+}
+
+/// A step in which a claim was made and nothing else was done.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimStep {
+    /// Its number.
+    pub step: u32,
+    /// What it looked at, as a range of the run's looks.
+    pub looks: (u32, u32),
+    /// How many accesses the step had made by then.
+    pub accesses: u32,
+    /// Is it decided by what its own thread does, but for what it looked at?
+    pub looks_only: bool,
+    /// Is it true whatever happens?
+    pub held: bool,
+    /// How many steps all threads had taken when it was decided; nothing if it never was.
+    pub decided: Option<u32>,
 }
 
 /// A point in a thread's program that is not a step: the call or the return of an operation.
@@ -158,6 +179,8 @@ impl Run {
         self.blocked.clear();
         self.enabled_at_end = ThreadSet::EMPTY;
         self.claims = false;
+        self.claim_steps.clear();
+        self.looks.clear();
         self.ending = Ending::Complete;
     }
 }

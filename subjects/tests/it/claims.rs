@@ -21,12 +21,13 @@ fn explored<O: Default + Sync>(first: Thread<O>, threads: &[Thread<O>]) -> Explo
     })
 }
 
-/// Every claim is true in every schedule.
+/// Every claim is true in every schedule, which takes at most `most` executions.
 #[track_caller]
-fn holds<O: Default + Sync>(first: Thread<O>, threads: &[Thread<O>]) {
+fn holds<O: Default + Sync>(first: Thread<O>, threads: &[Thread<O>], most: u64) {
     let explored = explored(first, threads);
     println!("{} executions", explored.walked.runs);
     assert_eq!(explored.verdict(), "holds", "{explored}");
+    assert!(explored.walked.runs <= most, "{} executions", explored.walked.runs);
 }
 
 /// A claim with `text` in it is false in some schedule, and is so within `most` executions.
@@ -59,7 +60,9 @@ fn snapshots<const M: u8>() -> [Thread<Snapshot<M, true>>; 4] {
 
 #[test]
 fn snapshot() {
-    holds(nothing, &snapshots::<CORRECT>());
+    for order in orders(snapshots::<CORRECT>()) {
+        holds(nothing, &order, 100);
+    }
     for order in orders(snapshots::<SEPARATE_VERSION>()) {
         fails(nothing, &order, "Exit(success) ==>", 100);
     }
@@ -82,7 +85,7 @@ fn disturbed<const M: u8>() -> [Thread<EliminationStack<M>>; 3] {
 #[test]
 fn elimination_stack() {
     fails(|stack| stack.push(0), &disturbed::<WRONG_CLAIM>(), "First(self.top, Wr, { me }) == node", 113);
-    holds(|stack| stack.push(0), &disturbed::<RIGHT_CLAIM>());
+    holds(|stack| stack.push(0), &disturbed::<RIGHT_CLAIM>(), u64::MAX);
 }
 
 /// Two transactions of two instructions.
@@ -111,8 +114,8 @@ fn undoing<const M: u8>() -> [Thread<Stm<M, true>>; 2] {
 
 #[test]
 fn bartok_stm() {
-    holds(nothing, &crossing::<CORRECT>());
-    holds(nothing, &undoing::<CORRECT>());
+    holds(nothing, &crossing::<CORRECT>(), 112);
+    holds(nothing, &undoing::<CORRECT>(), u64::MAX);
     fails(nothing, &crossing::<OWNED_IS_MINE>(), "is_owned_by_another", 104);
     fails(nothing, &crossing::<ABORT_KEEPS_VERSION>(), "is_owned_by_another", 104);
     fails(nothing, &undoing::<UNDO_FORWARD>(), "Last(", 104);

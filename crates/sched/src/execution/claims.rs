@@ -18,11 +18,12 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use linpoint_claim as claim;
-use linpoint_claim::{Kind, Monitor, ProcedureId};
+use linpoint_claim::{ClaimId, Kind, Made, Monitor, ProcedureId};
 
 use super::{CURRENT, Execution, Handle, Mode, current};
 use crate::event::{Access, Action, Effect, Intent, ThreadId};
 use crate::failure::Failure;
+use crate::run::ClaimStep;
 use crate::{heap, local_state};
 
 /// The host of claims.
@@ -41,6 +42,8 @@ pub(super) struct State {
     in_block: bool,
     /// Do claims that are false leave the run alone?
     pub(super) tolerated: bool,
+    /// The claims of the run's claim steps.
+    made_in_steps: Vec<Option<ClaimId>>,
 }
 
 /// The name of an operation of the harness, as a procedure.
@@ -111,7 +114,18 @@ impl Execution {
     /// A new run begins.
     pub(super) fn reset_claims(&mut self) {
         self.claims.monitor.borrow_mut().reset();
-        self.claiming = State { tolerated: self.claiming.tolerated, ..State::default() };
+        let mut made_in_steps = std::mem::take(&mut self.claiming.made_in_steps);
+        made_in_steps.clear();
+        self.claiming = State { tolerated: self.claiming.tolerated, made_in_steps, ..State::default() };
+    }
+
+    /// The run is over: notes when claims were decided.
+    pub(super) fn note_decisions(&mut self) {
+        let monitor = self.claims.monitor.borrow();
+        for (step, made) in self.run.claim_steps.iter_mut().zip(&self.claiming.made_in_steps) {
+            let decision = monitor.decisions().iter().find(|decision| Some(decision.0) == *made);
+            step.decided = decision.map(|decision| decision.1 as u32);
+        }
     }
 
     /// The run is over, by itself: claims that wait are undecided.
@@ -201,7 +215,13 @@ impl Handle {
         }
         // SAFETY: as in `access`.
         let _made = Made(self, unsafe { std::mem::replace(&mut (*self.0).claiming.making, true) });
+        claims.monitor.borrow_mut().take_made();
+        // SAFETY: as in `access`.
+        let looked = unsafe { (*self.0).run.looks.len() };
         self.block(step);
+        let made = claims.monitor.borrow_mut().take_made();
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).note_claim_step(made, looked) };
     }
 
     /// Notes an access in a run in which a claim was made.
@@ -215,6 +235,7 @@ impl Handle {
                 // Without the claim, nothing would be synchronized by this.
                 if let Some(access) = me.run.accesses.last_mut().filter(|_| effect == Effect::Read) {
                     access.action = Action::Claim;
+                    me.run.looks.push(access.loc);
                 }
                 return;
             }
@@ -271,6 +292,26 @@ impl Handle {
 }
 
 impl Execution {
+    /// A claim was made, if one was, in the present step; what it looked at begins at `looked`.
+    fn note_claim_step(&mut self, made: Option<Made>, looked: usize) {
+        let (Some(made), Some(step), Mode::Exploring, 0) =
+            (made, self.run.steps.last(), self.mode, self.nesting)
+        else {
+            return;
+        };
+        let accesses = &self.run.accesses[step.first as usize..];
+        let looks = |access: &Access| access.action == Action::Claim && access.effect == Effect::Read;
+        self.run.claim_steps.push(ClaimStep {
+            step: self.run.steps.len() as u32 - 1,
+            looks: (looked as u32, self.run.looks.len() as u32),
+            accesses: accesses.len() as u32,
+            looks_only: made.looks_only && accesses.iter().all(looks),
+            held: made.id.is_none(),
+            decided: None,
+        });
+        self.claiming.made_in_steps.push(made.id);
+    }
+
     /// Adds what the latest event touches because of claims to the step; a claim that is false fails the run.
     fn absorb(&mut self, monitor: &mut Monitor) {
         if self.mode == Mode::Exploring

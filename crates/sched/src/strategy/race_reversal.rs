@@ -47,8 +47,10 @@ use crate::races::Races;
 use crate::run::{Ending, Run};
 use crate::strategy::Strategy;
 
+mod observers;
 mod traces;
 
+use observers::{Observers, Scene};
 use traces::Traces;
 
 /// The race-reversal queue.
@@ -65,6 +67,10 @@ pub struct RaceReversal {
     clocks: Clocks,
     current: bool,
     races: Races,
+    observers: Observers,
+    /// Claims that might be seen otherwise in a trace that was found.
+    scenes: Vec<Option<Scene>>,
+    scene_memory: usize,
     /// Per thread: how many of its steps are in W, and which is the last.
     counts: Vec<u32>,
     lasts: Vec<u32>,
@@ -103,6 +109,7 @@ impl RaceReversal {
     /// About how many bytes are in use.
     pub fn memory(&self) -> usize {
         self.traces.memory()
+            + self.scene_memory
             + self.queue.capacity() * size_of::<Candidate>()
             + self.known.capacity() * (size_of::<u64>() + 1)
     }
@@ -174,6 +181,9 @@ impl RaceReversal {
         }
         self.see(run);
         let Some(trace) = self.traces.add(run, &self.clocks) else { return };
+        if run.claims {
+            self.add_scenes(run);
+        }
         let mut races = std::mem::take(&mut self.races);
         for f in 0..run.steps.len() {
             races.of_step(run, &self.clocks, f);
@@ -193,12 +203,67 @@ impl RaceReversal {
     }
 
     fn see(&mut self, run: &Run) {
-        if !self.current {
-            self.clocks.update(run, 0);
-            self.current = true;
+        if self.current {
+            return;
+        }
+        self.current = true;
+        if run.claims {
+            self.observers.prepare(run);
+            self.clocks.update_without(run, &self.observers.steps);
+        } else {
+            self.clocks.update_without(run, &[]);
         }
     }
+
+    /// Puts the claims of a new trace into the queue.
+    fn add_scenes(&mut self, run: &Run) {
+        let first = self.scenes.len();
+        let mut observers = std::mem::take(&mut self.observers);
+        observers.scenes(run, &self.clocks, |scene| {
+            self.scene_memory += scene.memory();
+            self.scenes.push(Some(scene));
+        });
+        self.observers = observers;
+        for scene in first..self.scenes.len() {
+            self.ask(scene, None);
+        }
+    }
+
+    /// Has `scene` something new to show? If it is among the best there is, as `candidate` says, its run is made.
+    fn ask(&mut self, scene: usize, candidate: Option<Candidate>) -> bool {
+        let Some(look) = self.scenes[scene].as_ref().and_then(|asked| self.observers.look(asked)) else {
+            if let Some(done) = self.scenes[scene].take() {
+                self.scene_memory -= done.memory();
+            }
+            return false;
+        };
+        let g = self.scenes[scene].as_ref().map_or(0, |asked| asked.claim);
+        let (trace, end, age) = (SCENE, scene as u32, self.age);
+        let again = Candidate {
+            long: false,
+            preemptions: look.preemptions,
+            g,
+            age,
+            trace,
+            f: 0,
+            end,
+            thread: ThreadId(0),
+        };
+        self.age += 1;
+        self.queue.push(Reverse(again));
+        if candidate.is_none_or(|candidate| candidate.preemptions < look.preemptions) {
+            return false;
+        }
+        self.observers.made(&look);
+        self.prefix.clear();
+        self.prefix.extend_from_slice(&look.schedule);
+        self.then = None;
+        true
+    }
 }
+
+/// In place of the number of a trace: the candidate is a scene.
+const SCENE: u32 = u32::MAX;
 
 impl Strategy for RaceReversal {
     fn prefix(&self) -> &[ThreadId] {
@@ -230,6 +295,12 @@ impl Strategy for RaceReversal {
         self.learn(run);
         self.current = false;
         while let Some(Reverse(candidate)) = self.queue.pop() {
+            if candidate.trace == SCENE {
+                if self.ask(candidate.end as usize, Some(candidate)) {
+                    return true;
+                }
+                continue;
+            }
             let (g, f) = (candidate.g as usize, candidate.f as usize);
             let (trace, end) = (candidate.trace as usize, candidate.end as usize);
             self.traces.cut(trace, g, f, end);

@@ -27,6 +27,7 @@ pub(super) struct Traces {
     /// The same, by the numbers that the threads have in another trace.
     counts: Vec<u32>,
     names: Vec<ThreadId>,
+    births: Vec<(ThreadId, u32)>,
 }
 
 #[derive(Clone, Copy)]
@@ -225,33 +226,71 @@ impl Traces {
         let mut names = std::mem::take(&mut self.names);
         names.clear();
         let stored = self.traces[trace];
-        let threads = &self.threads[stored.threads as usize..][..stored.count as usize];
-        names.resize(threads.len(), ThreadId(u8::MAX));
+        let births = std::mem::take(&mut self.births);
+        let births = self.births_of(&stored, births);
+        names.resize(births.len(), ThreadId(u8::MAX));
         let mut used = 0;
-        create(threads, &mut names, &mut used, ThreadId(0));
+        create(&births, &mut names, &mut used, ThreadId(0));
         into.clear();
         self.prefix(trace, g, f, end, |thread, own| {
             into.push(names[thread.index()]);
-            create_children(threads, &mut names, &mut used, thread, own);
+            create_children(&births, &mut names, &mut used, thread, own);
         });
+        self.births = births;
         let then = names[thread.index()];
         self.names = names;
         then
     }
 }
 
+impl Traces {
+    /// Who created each thread of a trace, after how many of its steps.
+    fn births_of(&self, trace: &Trace, mut births: Vec<(ThreadId, u32)>) -> Vec<(ThreadId, u32)> {
+        births.clear();
+        let threads = &self.threads[trace.threads as usize..][..trace.count as usize];
+        births.extend(threads.iter().map(|thread| (thread.parent, thread.born_at)));
+        births
+    }
+}
+
+/// A schedule in another order: without what came between, threads may be created in another order and so have
+/// other numbers. `births` says who created each thread, after how many of its steps.
+pub(super) fn rename(
+    births: &[(ThreadId, u32)],
+    schedule: impl Iterator<Item = ThreadId>,
+) -> Box<[ThreadId]> {
+    let mut names = vec![ThreadId(u8::MAX); births.len()];
+    let mut owns = vec![0; births.len()];
+    let mut used = 0;
+    create(births, &mut names, &mut used, ThreadId(0));
+    schedule
+        .map(|thread| {
+            owns[thread.index()] += 1;
+            let name = names[thread.index()];
+            create_children(births, &mut names, &mut used, thread, owns[thread.index()]);
+            name
+        })
+        .collect()
+}
+
 /// Numbers a thread that is created now, and those it creates before its first step.
-fn create(threads: &[Thread], names: &mut [ThreadId], used: &mut u8, thread: ThreadId) {
+fn create(births: &[(ThreadId, u32)], names: &mut [ThreadId], used: &mut u8, thread: ThreadId) {
     names[thread.index()] = ThreadId(*used);
     *used += 1;
-    create_children(threads, names, used, thread, 0);
+    create_children(births, names, used, thread, 0);
 }
 
 /// Numbers those that `thread` creates after its step `own`.
-fn create_children(threads: &[Thread], names: &mut [ThreadId], used: &mut u8, thread: ThreadId, own: u32) {
-    for (index, child) in threads.iter().enumerate().skip(1) {
-        if child.parent == thread && child.born_at == own {
-            create(threads, names, used, ThreadId(index as u8));
+fn create_children(
+    births: &[(ThreadId, u32)],
+    names: &mut [ThreadId],
+    used: &mut u8,
+    thread: ThreadId,
+    own: u32,
+) {
+    for (index, &birth) in births.iter().enumerate().skip(1) {
+        if birth == (thread, own) {
+            create(births, names, used, ThreadId(index as u8));
         }
     }
 }

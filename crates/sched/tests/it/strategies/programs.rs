@@ -36,6 +36,8 @@ pub enum Op {
     SpinEither(usize, usize),
     /// Reads one location and adds to another, as one step.
     Block(usize, usize),
+    /// Reads one location; if it holds zero adds to the second, otherwise reads the third, as one step.
+    Either([usize; 3]),
     /// Holds a lock over these.
     Locked(usize, Vec<Op>),
     /// The same, if the lock is free.
@@ -86,8 +88,19 @@ pub enum Kind {
     All,
     /// Atomics, branches and claims.
     Claims,
-    /// Everything, with claims.
+    /// The same, where most claims only look.
+    Looking,
+    /// Everything but locks, with claims.
     AllClaims,
+    /// Locks, a condition variable and claims.
+    LockingClaims,
+}
+
+impl Kind {
+    /// Are claims drawn?
+    pub fn claims(self) -> bool {
+        matches!(self, Kind::Claims | Kind::Looking | Kind::AllClaims | Kind::LockingClaims)
+    }
 }
 
 const LOCATIONS: usize = 3;
@@ -147,7 +160,7 @@ impl Program {
     fn op(random: &mut Random, kind: Kind, outer: bool) -> Op {
         let loc = random.below(LOCATIONS);
         let value = 1 + random.below(2) as u32;
-        if matches!(kind, Kind::Claims | Kind::AllClaims) && random.below(5) < 2 {
+        if kind.claims() && random.below(5) < 2 {
             let mut any = || random.below(LOCATIONS);
             let places = [any(), any(), any()];
             return match random.below(8) {
@@ -155,17 +168,19 @@ impl Program {
                 1 if outer => Op::Procedure(
                     (0..1 + random.below(2)).map(|_| Program::op(random, kind, false)).collect(),
                 ),
+                _ if kind == Kind::Looking => Op::Claim(LOOKING + random.below(SHAPES - LOOKING), places),
                 _ => Op::Claim(random.below(SHAPES), places),
             };
         }
         let kinds = match kind {
-            Kind::Plain | Kind::Claims => 9,
+            Kind::Plain | Kind::Claims | Kind::Looking => 9,
             Kind::Waiting => 14,
             Kind::Spinning => 16,
-            Kind::All | Kind::Locking | Kind::AllClaims => 20,
+            Kind::All | Kind::Locking | Kind::AllClaims | Kind::LockingClaims => 20,
         };
-        let mut inner = || (0..random.below(3)).map(|_| Program::op(random, Kind::Plain, false)).collect();
-        if kind == Kind::Locking && outer {
+        let inside = if kind == Kind::LockingClaims { Kind::Claims } else { Kind::Plain };
+        let mut inner = || (0..random.below(3)).map(|_| Program::op(random, inside, false)).collect();
+        if matches!(kind, Kind::Locking | Kind::LockingClaims) && outer {
             let inner = inner();
             match random.below(11) {
                 0 | 1 => return Op::Locked(random.below(2), inner),
@@ -194,7 +209,8 @@ impl Program {
             14 if random.below(2) == 0 => Op::Retry(loc, random.below(2) as u32),
             14 => Op::Spin(loc, 1),
             15 => Op::SpinEither(loc, (loc + 1) % LOCATIONS),
-            16 | 17 => Op::Block(loc, random.below(LOCATIONS)),
+            16 => Op::Block(loc, random.below(LOCATIONS)),
+            17 => Op::Either([loc, random.below(LOCATIONS), random.below(LOCATIONS)]),
             18 if outer => {
                 Op::Spawn((0..1 + random.below(2)).map(|_| Program::op(random, kind, false)).collect())
             }
@@ -221,7 +237,10 @@ fn interpret(world: &Arc<World>, name: &str, ops: &[Op]) {
     interpret_from(world, name, ops, &mut 0, &mut 0, &Var::new(false));
 }
 
-const SHAPES: usize = 10;
+/// The last of them only look.
+const SHAPES: usize = 16;
+
+const LOOKING: usize = 10;
 
 #[rustfmt::skip]
 fn claim(world: &World, name: &str, shape: usize, places: [usize; 3], done: &Var<bool>) {
@@ -237,7 +256,13 @@ fn claim(world: &World, name: &str, shape: usize, places: [usize; 3], done: &Var
         6 => tressa!(note(name, (Exit(a), Exit(done), b.load(SeqCst)))),
         7 => tressa!(note(name, (Last(a, Rd, {all}, b.load(SeqCst) == 1), Last(b, Wr, {all}, c.load(SeqCst) == 1)))),
         8 => tressa!(c.load(SeqCst) == 0 ==> note(name, (First(a, RW, {others}), Last(a, Wr, {all}, done.get() || b.load(SeqCst) != 0)))),
-        _ => tressa!(note(name, (First(a, RW, {all}), Exit(b)))),
+        9 => tressa!(note(name, (First(a, RW, {all}), Exit(b)))),
+        10 => tressa!(note(name, (Exit(done), a.load(SeqCst), b.load(SeqCst)))),
+        11 => tressa!(note(name, (Exit(done), a.load(SeqCst) == 0 && b.load(SeqCst) == 0 || c.load(SeqCst) == 0))),
+        12 => tressa!(note(name, (First(a, RW, {me}), b.load(SeqCst)))),
+        13 => tressa!(note(name, a.load(SeqCst) + 10 * b.load(SeqCst) + 100 * c.load(SeqCst))),
+        14 => tressa!(a.load(SeqCst) == 0 ==> note(name, (Exit(done), b.load(SeqCst)))),
+        _ => tressa!(a.load(SeqCst) == 0 || b.load(SeqCst) == 1 || note(name, (First(a, Wr, {others}), c.load(SeqCst)))),
     }
 }
 
@@ -316,6 +341,14 @@ fn interpret_from(
                 last = world.cells[*from].load(SeqCst);
                 world.cells[*to].fetch_add(last + 1, SeqCst);
             }),
+            Op::Either([asked, to, from]) => atomically(|| {
+                last = world.cells[*asked].load(SeqCst);
+                if last == 0 {
+                    world.cells[*to].fetch_add(1, SeqCst);
+                } else {
+                    last = 10 + world.cells[*from].load(SeqCst);
+                }
+            }),
             Op::Spawn(inner) | Op::SpawnJoin(inner) => {
                 let child = format!("{name}.{born}");
                 *born += 1;
@@ -343,6 +376,10 @@ pub struct Found {
     pub traces: BTreeSet<u64>,
     /// What each thread saw, the final memory, and how the run ended.
     pub outcomes: BTreeSet<String>,
+    /// The same without claims.
+    pub plain_outcomes: BTreeSet<String>,
+    /// What became of each claim, by itself.
+    pub claims: BTreeSet<String>,
     pub runs: usize,
     pub abandoned: usize,
     /// How many claims were decided.
@@ -383,7 +420,15 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> O
                 let claims =
                     if counts.made == 0 { String::new() } else { format!(" {decided:?} {counts:?}") };
                 found.decided += decided.len();
-                found.outcomes.insert(outcome(execution.record(), &world) + &claims);
+                for undecided in execution.claims().undecided() {
+                    // Not by its thread: threads have other numbers where they are started in another order.
+                    let linpoint_claim::Undecided { site, term, bottom, .. } = undecided;
+                    found.claims.insert(format!("{} {term} {bottom:?}", site.line));
+                }
+                found.claims.extend(decided);
+                let outcome = outcome(execution.record(), &world);
+                found.outcomes.insert(outcome.clone() + &claims);
+                found.plain_outcomes.insert(outcome);
             }
         }
         if !strategy.advance(execution.record()) {

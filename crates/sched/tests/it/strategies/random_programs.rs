@@ -1,7 +1,10 @@
 //! Random programs by the hundred; the example `strategies` does it by the thousand.
 
-use super::compare::compare;
-use super::programs::Kind;
+use linpoint_sched::strategy::dfs::Dfs;
+
+use super::compare::{compare, compare_one};
+use super::programs::Op::{Add, Cas, Claim, Either, Store, Swap};
+use super::programs::{Kind, Program, explore};
 
 #[test]
 fn atomics() {
@@ -31,4 +34,33 @@ fn locks() {
 #[test]
 fn claims() {
     compare(Kind::Claims, 5, 200, 400);
+}
+
+#[test]
+fn claims_that_only_look() {
+    compare(Kind::Looking, 6, 200, 400);
+}
+
+#[test]
+fn claims_and_everything() {
+    compare(Kind::AllClaims, 7, 200, 400);
+}
+
+#[test]
+fn claims_and_locks() {
+    compare(Kind::LockingClaims, 8, 200, 400);
+}
+
+/// What the first thread touches depends on a write of the second, and it sleeps where the third has to go first.
+#[test]
+fn steps_that_touch_less_after_a_write() {
+    for first in [Claim(8, [1, 0, 1]), Either([1, 0, 2]), Either([1, 2, 0])] {
+        let second = vec![Cas(2, 1, 1), Add(1, 1), Swap(0, 2)];
+        let program = Program {
+            threads: vec![vec![first], second, vec![Swap(0, 1), Store(2, 2)]],
+            permits: Vec::new(),
+        };
+        let all = explore(&program, &mut Dfs::new(), usize::MAX).unwrap();
+        compare_one(&program, &all);
+    }
 }
