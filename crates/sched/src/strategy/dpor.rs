@@ -13,10 +13,9 @@
 //! **Initials with care.** What f does without g may be another thing than what it did after g: a compare-and-swap
 //! that failed may succeed. So f's thread counts as an initial of v only if no other step of v touches what f touches
 //! (reads beside a plain load excepted). Counting too few initials costs runs, counting too many would lose traces.
-//! A block or a claim may even touch other locations without g, and then depend on steps that come after f in the run and are
-//! not in v. If f's thread was tried at that point, such a step is found in a race with it there. If it only sleeps there,
-//! it is not; then every thread is tried that does not sleep. (One location is no trouble: g writes it, and a
-//! step that touches it too is in a race with g itself.)
+//! A block or a claim may even touch other locations without g, and then depend on steps that do not depend on it here: v says
+//! nothing then, and every thread is tried before g. The sleep sets see to it that no trace is run twice for that. (One location
+//! is no trouble: g writes it, and a step that touches it too is in a race with g itself.)
 //!
 //! **Steps that wait.** `races.rs` says which pairs count as races then, and why. The rest of the argument is that of
 //! the paper: let w be a continuation of the point E that no tried thread can begin, q a tried thread with step e there,
@@ -145,6 +144,11 @@ impl Dpor {
             && !would.is_empty()
             && !matches!(run.steps[f].action, Action::Block | Action::Claim)
             && (!run.claims || would.iter().all(|access| access.action == Action::Load));
+        if !fixed && f < run.steps.len() && !would.is_empty() {
+            let node = &mut self.path[g];
+            node.backtrack = node.enabled;
+            return;
+        }
         let mut first = None;
         let mut alone = true;
         for x in g + 1..f {
@@ -167,14 +171,8 @@ impl Dpor {
         if alone {
             begin.insert(thread);
         }
-        let here = node.backtrack.0 | node.done.0;
-        if begin.0 & here != 0 {
-            return;
-        }
-        if begin.0 & node.sleep.0 != 0 {
-            if !fixed && begin.0 & node.sleep.0 == 1 << thread.0 {
-                node.backtrack.0 |= node.enabled.0 & !node.sleep.0;
-            }
+        let tried = node.backtrack.0 | node.done.0 | node.sleep.0;
+        if begin.0 & tried != 0 {
             return;
         }
         let add = if alone { thread } else { first.unwrap_or(thread) };

@@ -88,6 +88,8 @@ struct Candidate {
     /// Where W ends.
     end: u32,
     thread: ThreadId,
+    /// Is f the step of a claim that does not only look?
+    opaque: bool,
 }
 
 impl RaceReversal {
@@ -130,6 +132,8 @@ impl RaceReversal {
             })
         };
         let mut anew = true;
+        // Races end in no observer.
+        let opaque = run.steps.get(f).is_some_and(|step| step.action == Action::Claim);
         for x in 0..=len {
             if x == f || x == len {
                 // The short W ends here, then the long one.
@@ -139,7 +143,8 @@ impl RaceReversal {
                         let preemptions = preemptions + u32::from(preempts(previous, thread));
                         let (g, f, end, age) = (g as u32, f as u32, x as u32, self.age);
                         self.age += 1;
-                        let candidate = Candidate { long, preemptions, g, age, trace, f, end, thread };
+                        let candidate =
+                            Candidate { long, preemptions, g, age, trace, f, end, thread, opaque };
                         self.queue.push(Reverse(candidate));
                     }
                 }
@@ -180,7 +185,8 @@ impl RaceReversal {
             return;
         }
         self.see(run);
-        let Some(trace) = self.traces.add(run, &self.clocks) else { return };
+        let observers = if run.claims { self.observers.steps.as_slice() } else { &[] };
+        let Some(trace) = self.traces.add(run, &self.clocks, observers) else { return };
         if run.claims {
             self.add_scenes(run);
         }
@@ -248,6 +254,7 @@ impl RaceReversal {
             f: 0,
             end,
             thread: ThreadId(0),
+            opaque: false,
         };
         self.age += 1;
         self.queue.push(Reverse(again));
@@ -304,7 +311,7 @@ impl Strategy for RaceReversal {
             let (g, f) = (candidate.g as usize, candidate.f as usize);
             let (trace, end) = (candidate.trace as usize, candidate.end as usize);
             self.traces.cut(trace, g, f, end);
-            if self.traces.covered(trace, candidate.thread) {
+            if self.traces.covered(trace, candidate.thread, candidate.opaque) {
                 continue;
             }
             self.then = Some(self.traces.schedule(trace, g, f, end, candidate.thread, &mut self.prefix));

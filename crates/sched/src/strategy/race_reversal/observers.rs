@@ -38,8 +38,9 @@
 //!   T it sees at the cut P of E, so that choice was looked up in the tree, and a run with the same origins was made.
 //! * *f is such an observer and e is opaque:* P is a cut of E for f, and the choice at P leads to an opaque node, or
 //!   to one not known before, which the run then made shows to be opaque. For each trace in which an opaque node is met, the greatest
-//!   cut of the choice is run. It contains P, and there e follows it.
-//! * *f is opaque, with its past not inside P:* it has races, as any step.
+//!   cut of the choice is run. It contains P, and the step of the claim there sees what e sees and is opaque.
+//! * *f is opaque, with its past not inside P:* it has races, as any step. That a trace has the W of such a race, followed by an
+//!   *observer* of the same thread, does not cover it: the claim may be opaque there.
 //!
 //! What a trace holds for a claim is kept as a [`Scene`] in the queue. When its turn comes, it is looked up what is not known by then.
 

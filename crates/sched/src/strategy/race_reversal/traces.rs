@@ -19,6 +19,8 @@ pub(super) struct Traces {
     threads: Vec<Thread>,
     prints: Vec<u64>,
     clocks: Vec<u16>,
+    /// The observers, as indices into `prints`.
+    observers: FxHashSet<usize>,
     /// For each fingerprint: how many traces have it, and the first entry of their list.
     lists: FxHashMap<u64, (u32, u32)>,
     entries: Vec<(u32, u32)>,
@@ -70,7 +72,8 @@ impl Traces {
     }
 
     /// Stores the trace of a run and returns its number, unless it is there already.
-    pub(super) fn add(&mut self, run: &Run, clocks: &Clocks) -> Option<u32> {
+    /// `observers` are steps whose accesses do not count.
+    pub(super) fn add(&mut self, run: &Run, clocks: &Clocks, observers: &[u32]) -> Option<u32> {
         if !self.known.insert(clocks.trace_fingerprint()) {
             return None;
         }
@@ -98,6 +101,9 @@ impl Traces {
             });
             for &step in steps {
                 let print = clocks.fingerprint(step as usize);
+                if observers.binary_search(&step).is_ok() {
+                    self.observers.insert(self.prints.len());
+                }
                 self.prints.push(print);
                 self.clocks.extend(clocks.past(step as usize)[..count].iter().map(|&own| own as u16));
                 let list = self.lists.entry(print).or_insert((0, NONE));
@@ -153,16 +159,17 @@ impl Traces {
         self.prints[(trace.prints + first + own - 1) as usize]
     }
 
-    /// Does a trace begin with the prefix last cut, out of `trace`, followed by `thread`?
-    pub(super) fn covered(&mut self, trace: usize, thread: ThreadId) -> bool {
+    /// Does a trace begin with the prefix last cut, out of `trace`, followed by `thread`? Not with an observer, if the
+    /// step of `thread` is `opaque`.
+    pub(super) fn covered(&mut self, trace: usize, thread: ThreadId, opaque: bool) -> bool {
         let list = |last: &(u32, u64)| self.lists.get(&last.1).copied().unwrap_or((0, NONE));
         let rarest = self.cut.iter().filter(|last| last.0 > 0).map(list).min();
         let Some((_, mut entry)) = rarest else {
-            return (0..self.traces.len()).any(|other| self.begins(other, trace, thread));
+            return (0..self.traces.len()).any(|other| self.begins(other, trace, thread, opaque));
         };
         while entry != NONE {
             let (other, next) = self.entries[entry as usize];
-            if self.begins(other as usize, trace, thread) {
+            if self.begins(other as usize, trace, thread, opaque) {
                 return true;
             }
             entry = next;
@@ -171,7 +178,7 @@ impl Traces {
     }
 
     /// Does trace `other` begin so?
-    fn begins(&mut self, other: usize, trace: usize, thread: ThreadId) -> bool {
+    fn begins(&mut self, other: usize, trace: usize, thread: ThreadId, opaque: bool) -> bool {
         let found = self.traces[other];
         let threads = &self.threads[found.threads as usize..][..found.count as usize];
         self.counts.clear();
@@ -202,6 +209,9 @@ impl Traces {
         let Some(at) = follows else { return false };
         let own = self.counts[at];
         if threads[at].steps <= own {
+            return false;
+        }
+        if opaque && self.observers.contains(&((found.prints + threads[at].first + own) as usize)) {
             return false;
         }
         let row = found.clocks + (threads[at].first + own) as usize * found.count as usize;

@@ -382,7 +382,8 @@ pub struct Found {
     pub claims: BTreeSet<String>,
     pub runs: usize,
     pub abandoned: usize,
-    /// How many claims were decided.
+    /// How many claims were made, and how many of them decided.
+    pub made: u64,
     pub decided: usize,
 }
 
@@ -419,6 +420,7 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> O
                 decided.sort();
                 let claims =
                     if counts.made == 0 { String::new() } else { format!(" {decided:?} {counts:?}") };
+                found.made += counts.made;
                 found.decided += decided.len();
                 for undecided in execution.claims().undecided() {
                     // Not by its thread: threads have other numbers where they are started in another order.

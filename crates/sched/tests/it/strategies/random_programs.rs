@@ -43,12 +43,12 @@ fn claims_that_only_look() {
 
 #[test]
 fn claims_and_everything() {
-    compare(Kind::AllClaims, 7, 200, 400);
+    compare(Kind::AllClaims, 7, 100, 400);
 }
 
 #[test]
 fn claims_and_locks() {
-    compare(Kind::LockingClaims, 8, 200, 400);
+    compare(Kind::LockingClaims, 8, 100, 300);
 }
 
 /// What the first thread touches depends on a write of the second, and it sleeps where the third has to go first.
