@@ -86,7 +86,7 @@ impl<'a, O: Object> Exploration<'a, O> {
             criterion,
             keys: Keys::default(),
             key: Key::default(),
-            clocks: Clocks::default(),
+            clocks: Clocks::without_claims(),
             numbers: FxHashMap::default(),
             answers: Vec::new(),
             runs: 0,
