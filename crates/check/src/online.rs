@@ -82,7 +82,7 @@ pub enum EventError {
 pub struct Online {
     spec: Builtin,
     symbols: Symbols,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Engine + Send>,
     course: Course,
     budget: Budget,
     open: FxHashMap<ProcessId, Operation>,

@@ -37,7 +37,7 @@ pub enum Choice {
 /// An engine that may be tried.
 pub struct Candidate {
     /// Makes a fresh one.
-    pub make: fn(&Builtin) -> Box<dyn Engine>,
+    pub make: fn(&Builtin) -> Box<dyn Engine + Send>,
     /// What kind it is.
     pub choice: Choice,
     /// Does a violation it reports rest on no value being inserted twice, anywhere in the history? An engine that looks ahead may
@@ -60,7 +60,7 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
 
 /// The engine for a stream, which cannot be started again: the first that takes everything a stream of this object may
 /// hold, or, where values are promised to be distinct, the monitor.
-pub fn for_stream(spec: &Builtin, distinct: bool) -> Box<dyn Engine> {
+pub fn for_stream(spec: &Builtin, distinct: bool) -> Box<dyn Engine + Send> {
     // These engines know some operations of their object only, or look at the whole history.
     use Kind::{CasRegister, Counter, Deque, Kv, Map, RmwRegister};
     let partial = matches!(spec.kind, CasRegister | RmwRegister | Kv | Counter | Map | Deque);
@@ -116,10 +116,10 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
     }
 }
 
-fn monitor(make: fn(&Builtin) -> Box<dyn Engine>) -> Candidate {
+fn monitor(make: fn(&Builtin) -> Box<dyn Engine + Send>) -> Candidate {
     Candidate { make, choice: Choice::Monitor, distinct: true }
 }
 
-fn metastate(make: fn(&Builtin) -> Box<dyn Engine>) -> Candidate {
+fn metastate(make: fn(&Builtin) -> Box<dyn Engine + Send>) -> Candidate {
     Candidate { make, choice: Choice::Metastate, distinct: false }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Case<'a> {
     pub others: Vec<Task>,
     /// What returned by then must be placed.
     pub end: u64,
+    /// Are the stretches that have no order whole intervals? Then it is the object, and only a core is looked for.
+    pub whole: bool,
     pub patience: Duration,
 }
 
@@ -53,30 +55,45 @@ pub(crate) fn blame(case: &Case<'_>) -> Blame {
     let allowance = Allowance { deadline: Instant::now() + case.patience, elements: ELEMENTS };
     let overlapping = case.trail.stretches().flat_map(|stretch| &stretch.past);
     let needed = overlapping.filter(|past| past.ret >= case.refused.call).map(|past| past.commit).min();
-    let mut refuted: Option<Window> = None;
+    let mut widest: Option<u64> = None;
     let mut narrowest: Option<Window> = None;
     for window in windows(case) {
-        match window.search(&allowance) {
+        let mut outcome = window.search(&allowance);
+        let mut refuted = None;
+        if let Outcome::Found(_) = outcome
+            && let Some(part) = window.other_parts().find(|part| part.search(&allowance) == Outcome::None)
+        {
+            // The parts are objects of their own; one of the others may be wrong, and only shows later in the order of commits.
+            refuted = Some(part);
+            outcome = Outcome::None;
+        }
+        match outcome {
+            Outcome::Found(_) if case.whole => {}
             Outcome::Found(order) => {
                 return Blame::Annotation { order: window.moved(&order, case.signature), from: window.from };
             }
             Outcome::Cut => break,
             Outcome::None => {
-                if narrowest.is_none() {
-                    narrowest = Some(window.clone());
-                }
-                refuted = Some(window);
+                widest = Some(window.from);
+                narrowest = narrowest.or(refuted).or(Some(window));
             }
         }
     }
-    let (Some(widest), Some(narrowest)) = (refuted, narrowest) else {
+    let (Some(widest), Some(narrowest)) = (widest, narrowest) else {
+        if case.whole {
+            let refused = case.refused.seen(case.signature);
+            let reason = format!("{refused} finds no place in any order");
+            let start = "a state too long ago".to_owned();
+            return Blame::Object { core: vec![refused], start, from: 0, rechecked: false, reason };
+        }
         return Blame::Open { why: "the search was cut short".to_owned() };
     };
-    if needed.is_some_and(|needed| widest.from > needed) {
-        let why = format!("only what committed from event {} on was searched", widest.from);
+    if !case.whole && needed.is_some_and(|needed| widest > needed) {
+        let why = format!("only what committed from event {} on was searched", widest);
         return Blame::Open { why };
     }
-    narrowest.into_blame(case, widest.from, &allowance)
+    let from = if case.whole { 0 } else { widest };
+    narrowest.into_blame(case, from, &allowance)
 }
 
 /// Operations to be placed in any order, and the states to start from.
@@ -84,6 +101,8 @@ pub(crate) fn blame(case: &Case<'_>) -> Blame {
 struct Window {
     starts: Vec<Start>,
     tasks: Vec<Task>,
+    /// Operations that concern other parts of the object.
+    others: Vec<Task>,
     /// Commits below this keep their places.
     from: u64,
 }
@@ -101,6 +120,9 @@ fn windows<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Window> + 'a {
     let stretches: Vec<&Stretch> = case.trail.stretches().collect();
     let total: usize = stretches.iter().map(|stretch| stretch.past.len()).sum();
     let mut widths: Vec<usize> = WIDTHS.iter().map(|&width| width.min(total)).collect();
+    if stretches.is_empty() {
+        widths.clear();
+    }
     widths.dedup();
     widths.into_iter().filter_map(move |width| {
         // The stretch in which the window begins, and how much of it stays in place.
@@ -124,7 +146,8 @@ fn windows<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Window> + 'a {
         tasks.extend(case.others.iter().cloned());
         // Where the order was not that of real time, an operation may be called after what stays in place returned, or the other way round.
         let contradiction = kept.iter().any(|past| tasks.iter().any(|task| task.ret < past.look));
-        (!contradiction && !starts.is_empty()).then(|| Window { starts, tasks, from }.projected(case))
+        (!contradiction && !starts.is_empty())
+            .then(|| Window { starts, tasks, others: Vec::new(), from }.projected(case))
     })
 }
 
@@ -155,10 +178,31 @@ impl Window {
         let parts: Vec<Option<Value>> = self.tasks.iter().map(part).collect();
         let mine = model.concerns(case.refused.call()).cloned();
         if mine.is_some() && parts.iter().all(Option::is_some) {
-            let mut parts = parts.into_iter();
-            self.tasks.retain(|_| parts.next().flatten() == mine);
+            let tasks = std::mem::take(&mut self.tasks).into_iter().zip(parts);
+            let (same, others): (Vec<_>, Vec<_>) = tasks.partition(|(_, part)| *part == mine);
+            self.tasks = same.into_iter().map(|(task, _)| task).collect();
+            self.others = others.into_iter().map(|(task, _)| task).collect();
         }
         self
+    }
+
+    /// The same window for each of the other parts.
+    fn other_parts(&self) -> impl Iterator<Item = Window> {
+        let model = &*self.starts[0].0;
+        let mut parts: Vec<(Option<Value>, Vec<Task>)> = Vec::new();
+        for task in &self.others {
+            let part = model.concerns(task.call()).cloned();
+            match parts.iter_mut().find(|(other, _)| *other == part) {
+                Some((_, tasks)) => tasks.push(task.clone()),
+                None => parts.push((part, vec![task.clone()])),
+            }
+        }
+        parts.into_iter().map(|(_, tasks)| Window {
+            starts: self.starts.clone(),
+            tasks,
+            others: Vec::new(),
+            from: self.from,
+        })
     }
 
     fn search(&self, allowance: &Allowance) -> Outcome {
@@ -176,11 +220,11 @@ impl Window {
     /// The order found, from the first operation that is not where its commit says.
     fn moved(&self, order: &[usize], signature: &Signature) -> Vec<Seen> {
         let same = order.iter().enumerate().take_while(|(place, task)| place == *task).count();
-        order[same..].iter().map(|&task| seen(&self.tasks[task], signature)).collect()
+        order[same..].iter().map(|&task| self.tasks[task].seen(signature)).collect()
     }
 
     fn is_refuted(&self, tasks: Vec<Task>, allowance: &Allowance) -> bool {
-        let smaller = Window { tasks, starts: self.starts.clone(), from: self.from };
+        let smaller = Window { tasks, others: Vec::new(), starts: self.starts.clone(), from: self.from };
         smaller.search(allowance) == Outcome::None
     }
 
@@ -204,12 +248,15 @@ impl Window {
         }
         self.tasks.sort_by_key(|task| (task.call, task.ret));
         let rechecked = self.starts.len() == 1 && is_wrong_again(&*self.starts[0].0, &self.tasks);
-        let refused = seen(&case.refused, case.signature);
+        let refused = case.refused.seen(case.signature);
+        let about_refused =
+            |task: &Task| task.thread == case.refused.thread && task.call == case.refused.call;
         let reason = match self.tasks.len() {
+            _ if !self.tasks.iter().any(about_refused) => "no order of the core is allowed".to_owned(),
             1 => format!("{refused} is impossible here: the specification allows {}", case.expected),
             count => format!("{refused} finds no place among the {count} operations of the core"),
         };
-        let core = self.tasks.iter().map(|task| seen(task, case.signature)).collect();
+        let core = self.tasks.iter().map(|task| task.seen(case.signature)).collect();
         Blame::Object { core, start: self.starts[0].0.show(), from, rechecked, reason }
     }
 }
@@ -244,17 +291,4 @@ fn is_wrong_again(model: &dyn Model, tasks: &[Task]) -> bool {
     let budget = Budget { deadline: Some(Instant::now() + RECHECK), memory_bytes: None };
     let found = brute::search_from(spec, state, &rows, &symbols, &budget);
     found.is_ok_and(|found| !found.holds())
-}
-
-fn seen(task: &Task, signature: &Signature) -> Seen {
-    Seen {
-        thread: task.thread,
-        op: task.op,
-        name: signature.operations.get(usize::from(task.op)).map_or("?", |decl| decl.name),
-        arg: task.arg.clone(),
-        result: task.result.clone(),
-        call: task.call,
-        commit: task.commit,
-        ret: (task.ret != u64::MAX).then_some(task.ret),
-    }
 }

@@ -6,144 +6,43 @@
 //!
 //! **Why a clean run means refinement.** Every operation that returned was applied exactly once, at its commit, between its call and its return, and the
 //! specification gave its answer: the order of commits is a witness of linearizability (Tasiran & Qadeer 2005, section 4). That holds whether
-//! or not the annotation is right: a wrong annotation can only make the check fail, and then [`crate::blame`] says so.
+//! or not the annotation is right: a wrong annotation can only make the check fail, and then [`crate::blame`] says so. With windows, versions and whole
+//! intervals the order is looked for ([`crate::order`]), and the same holds.
+//!
+//! This file: the stages of a run. `checker/exact.rs`, `checker/spans.rs`, `checker/versions.rs`: what happens at an event, by the
+//! kind of order.
 
-use std::time::Duration;
+mod exact;
+mod spans;
+mod versions;
 
 use linpoint_history::Signature;
 
 use crate::blame::{self, Case};
 use crate::event::{Event, ObjectId, ThreadId, Write};
 use crate::finding::{Blame, Difference, Finding, Found, Mistake, Refused, Seen, Unknown};
-use crate::merge::{Answer, Marks, Merge, OpIndex, Open, Slot};
+use crate::merge::{Answer, Marks, Merge, OpIndex, Slot};
 use crate::model::Model;
 use crate::order::search::Task;
+use crate::order::spans::Spans;
+use crate::order::versions::Versions;
 use crate::refine::{Differs, Refine};
 use crate::sections::Sections;
-use crate::shadow::Shadow;
-use crate::trail::{Past, Trail};
-
-/// What is to be checked.
-pub struct Setup {
-    /// The object, as findings name it.
-    pub object: ObjectId,
-    /// The specification.
-    pub model: Box<dyn Model>,
-    /// The shadow of the implementation, where its view is compared.
-    pub view: Option<Box<dyn Shadow>>,
-    /// How the object's commits are known.
-    pub commits: Commits,
-    /// When to give up.
-    pub limits: Limits,
-}
-
-impl Setup {
-    /// I/O refinement of an object with commit points, with the usual limits.
-    pub fn new(object: ObjectId, model: Box<dyn Model>) -> Setup {
-        Setup { object, model, view: None, commits: Commits::Marked, limits: Limits::default() }
-    }
-
-    /// With view refinement.
-    pub fn with_view(mut self, shadow: Box<dyn Shadow>) -> Setup {
-        self.view = Some(shadow);
-        self
-    }
-
-    /// With other commits.
-    pub fn with_commits(mut self, commits: Commits) -> Setup {
-        self.commits = commits;
-        self
-    }
-}
-
-/// How the commits of an object are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commits {
-    /// Every operation logs its commit.
-    Marked,
-    /// None does: an operation takes effect some time between its call and its return.
-    Intervals,
-}
-
-/// When a checker gives up.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// So many events may wait for one operation to answer.
-    pub waiting: usize,
-    /// So many configurations (a state of the specification and the operations that took effect) may be possible at once.
-    pub configurations: usize,
-    /// So long may a search for another order take, once something does not fit.
-    pub blame: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { waiting: 1 << 24, configurations: 1 << 14, blame: Duration::from_secs(10) }
-    }
-}
-
-/// How a log ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Every thread ended: operations still open are pending for ever, and a number that is missing is lost.
-    Complete,
-    /// The log breaks off: what is missing was not written. What cannot be judged is counted.
-    Torn,
-}
-
-/// How far a checker is.
-#[derive(Clone, Debug, Default)]
-pub struct Progress {
-    /// Events judged so far, all in all.
-    pub events: u64,
-    /// Operations that took effect in the specification so far, all in all.
-    pub operations: u64,
-    /// Events pushed and not judged yet; once the object is decided, all that follow.
-    pub lag: u64,
-    /// What was found since the last call.
-    pub findings: Vec<Finding>,
-}
-
-/// What a run came to.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// The verdict.
-    pub conclusion: Conclusion,
-    /// Events judged.
-    pub events: u64,
-    /// Operations that took effect in the specification.
-    pub operations: u64,
-    /// Events that were not judged.
-    pub unjudged: u64,
-    /// Numbers that are in no record, as far as can be told.
-    pub missing: u64,
-    /// What was found since the last [`Checker::advance`].
-    pub findings: Vec<Finding>,
-}
-
-/// The verdict about one object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conclusion {
-    /// Everything that was judged fits the specification.
-    Clean,
-    /// The object is wrong.
-    Violated,
-    /// The annotation is wrong.
-    Mistaken,
-    /// It does not fit, and whether the object or the annotation is to blame is open; or not everything could be judged.
-    Unknown,
-}
+pub use crate::setup::{Commits, Conclusion, End, Limits, Progress, Setup, Summary};
+use crate::trail::Trail;
 
 /// Follows one object.
 pub struct Checker {
     object: ObjectId,
     signature: Signature,
     limits: Limits,
+    commits: Commits,
     merge: Merge,
     sections: Sections,
     refine: Refine,
     trail: Trail,
-    /// All events with smaller numbers were pushed, or are lost.
+    order: Order,
+    /// All calls that looked at less were pushed.
     sealed: u64,
     /// A number that is missing now is lost.
     ended: bool,
@@ -153,10 +52,17 @@ pub struct Checker {
     operations: u64,
     /// Events judged when the object was decided.
     judged: u64,
+    /// One more than the number of the last exact commit.
+    committed: u64,
     findings: Vec<Finding>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+enum Order {
+    Exact,
+    Spans(Box<Spans>),
+    Versions(Box<Versions>),
+}
+
 enum Stage {
     Following,
     /// An operation does not fit; what overlaps it is awaited, to find out why.
@@ -165,35 +71,61 @@ enum Stage {
 }
 
 /// An operation that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
 struct Failure {
-    op: OpIndex,
+    operation: Task,
     number: u64,
     expected: String,
     state: String,
+    /// What had taken effect and was taken back.
+    taken_back: Vec<Task>,
+}
+
+/// How an operation that is settled comes to the spans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrival {
+    /// With the others, while exact commits become spans.
+    Initial,
+    /// Before what it overlaps is judged, or so it should.
+    Timely,
+}
+
+/// Why judging stops.
+enum Trouble {
+    Found(Box<Found>),
+    Refused(Box<Failure>),
+    /// Nothing stops yet: a second opinion is awaited.
+    Suspected,
 }
 
 impl Checker {
     /// Begins with an object in its initial state.
     pub fn new(setup: Setup) -> Checker {
         let Setup { object, model, view, commits, limits } = setup;
-        let marks = if commits == Commits::Marked { Marks::Needed } else { Marks::Refused };
-        Checker {
+        let marks = if commits == Commits::Intervals { Marks::Refused } else { Marks::Needed };
+        let mut checker = Checker {
             object,
             signature: model.signature().clone(),
             limits,
+            commits,
             merge: Merge::new(marks),
             sections: Sections::default(),
             trail: Trail::new(&*model),
             refine: Refine::new(model, view),
+            order: Order::Exact,
             sealed: 0,
             ended: false,
             stage: Stage::Following,
             calls: 0,
             operations: 0,
             judged: 0,
+            committed: 0,
             findings: Vec::new(),
+        };
+        if commits != Commits::Marked {
+            let worlds = checker.refine.copies();
+            checker.begin_spans(worlds);
         }
+        checker
     }
 
     /// Takes in an event. Events of one thread come in that thread's order; between threads in any.
@@ -211,7 +143,7 @@ impl Checker {
     /// A look is an acquire load, and the record of the call an ordinary store before the operation's first step. On a machine that lets loads
     /// pass earlier stores, a call may have looked, and read the object, while its record is not visible yet. So whoever seals must first make
     /// those stores visible: number `n` was seen, then a barrier in every thread (such as `membarrier`), or a fence in each call, then every ring is read to its end.
-    /// Exact commits do not need it.
+    /// Exact commits do not need it, but to find out who is to blame. A call that comes too late all the same makes other objects `unknown`.
     pub fn seal(&mut self, number: u64) {
         self.sealed = self.sealed.max(number);
     }
@@ -248,13 +180,22 @@ impl Checker {
             self.sealed = self.sealed.max(self.merge.top);
             self.merge.end();
         }
-        if self.stage == Stage::Following {
+        if let Stage::Following = self.stage {
             self.follow();
         }
         match (&self.stage, end) {
             (Stage::Following, End::Complete) => self.conclude(),
-            (Stage::Blaming(_), End::Complete) => self.settle(None),
-            (Stage::Blaming(_), End::Torn) => self.settle(Some("the log breaks off".to_owned())),
+            (Stage::Following, End::Torn) => self.break_off(),
+            (Stage::Blaming(_), _) => self.settle(None),
+            _ => {}
+        }
+        match (&self.stage, end) {
+            (Stage::Blaming(_), End::Complete) => self.settle(Some("the log ends".to_owned())),
+            (Stage::Blaming(_), End::Torn) => {
+                // What overlaps the refused operation is not all there; a window around it may explain it. So it is not judged.
+                self.judged = self.events() - 1;
+                self.stage = Stage::Decided(Conclusion::Clean);
+            }
             _ => {}
         }
         let events = self.events();
@@ -273,17 +214,6 @@ impl Checker {
         }
     }
 
-    /// Everything was judged: the last looks.
-    fn conclude(&mut self) {
-        if let Some(mistake) = self.sections.held_at_the_end() {
-            return self.decide(Found::Mistake(mistake));
-        }
-        if let Err(differs) = self.refine.compare_settled() {
-            let found = difference(*differs, ThreadId(u32::MAX), None);
-            self.decide(Found::View(Box::new(found)));
-        }
-    }
-
     fn events(&self) -> u64 {
         match self.stage {
             Stage::Following | Stage::Blaming(_) => self.merge.base() + self.calls,
@@ -293,95 +223,190 @@ impl Checker {
 
     /// Takes events in the order of their numbers.
     fn follow(&mut self) {
+        let ready = self.ready();
+        if !matches!(self.stage, Stage::Following) {
+            return;
+        }
         loop {
             if let Some(mistake) = self.merge.mistake_of_call() {
                 return self.decide(Found::Mistake(mistake));
             }
+            let number = self.merge.base();
             match self.merge.front().unwrap_or(&Slot::Empty) {
                 Slot::Empty => {
-                    let number = self.merge.base();
                     if self.ended && number < self.sealed {
                         self.decide(Found::Unknown(Unknown::Gap { number }));
                     }
+                    break;
+                }
+                Slot::Commit(op) | Slot::CommitBlock(op, _)
+                    if ready == u64::MAX && !self.merge.is_settled(*op) =>
+                {
+                    let op = *op;
+                    return self.wait_for(Some(op));
+                }
+                Slot::Window(_) if matches!(self.order, Order::Exact) => {
+                    if self.switch_to_spans() {
+                        return self.follow();
+                    }
                     return;
                 }
-                Slot::Commit(op) | Slot::CommitBlock(op, _) if !self.merge.is_settled(*op) => {
-                    let op = *op;
-                    return self.wait_for(op);
+                _ if number >= ready => {
+                    self.wait_for(None);
+                    break;
                 }
                 _ => {}
             }
-            let number = self.merge.base();
-            let Some(slot) = self.merge.pop() else { return };
-            match self.take(number, slot) {
-                Ok(()) => {}
-                Err(Trouble::Found(found)) => return self.decide_at(number, *found),
-                Err(Trouble::Refused(failure)) => {
-                    self.stage = Stage::Blaming(failure);
-                    return self.settle(None);
-                }
+            let taken = match self.order {
+                Order::Exact => self.take_exact(number),
+                Order::Spans(_) => self.take_span(number),
+                Order::Versions(_) => self.take_version(number),
+            };
+            if let Err(trouble) = taken {
+                return self.stop(number, trouble);
             }
+            if !matches!(self.stage, Stage::Following) {
+                return;
+            }
+        }
+        self.place_versions();
+    }
+
+    /// Numbers below this may be judged; with exact commits all may.
+    fn ready(&mut self) -> u64 {
+        match self.order {
+            Order::Exact => u64::MAX,
+            Order::Versions(_) => u64::MAX - 1,
+            Order::Spans(_) => {
+                self.note_settled(Arrival::Timely);
+                self.merge.oldest_awaited().min(self.sealed)
+            }
+        }
+    }
+
+    fn stop(&mut self, number: u64, trouble: Trouble) {
+        match trouble {
+            Trouble::Found(found) => self.decide_at(number, *found),
+            Trouble::Refused(failure) => {
+                self.stage = Stage::Blaming(failure);
+                self.settle(None);
+            }
+            Trouble::Suspected => self.follow(),
+        }
+    }
+
+    /// Too much may not wait for one operation.
+    fn wait_for(&mut self, op: Option<OpIndex>) {
+        if let Some(number) = self.merge.gap_of_orphans().filter(|_| self.ended) {
+            return self.decide(Found::Unknown(Unknown::Gap { number }));
+        }
+        if self.merge.waiting() > self.limits.waiting {
+            let events = self.merge.waiting() as u64;
+            let operation = op.map(|op| Box::new(self.merge.seen(op, &self.signature)));
+            self.decide(Found::Unknown(Unknown::Waiting { events, operation }));
         }
     }
 
     /// Finds out who is to blame, once all operations that overlap the refused one are known; or at once, with a reason why they never will be.
     fn settle(&mut self, cut: Option<String>) {
         let Stage::Blaming(failure) = &self.stage else { return };
-        let refused = &self.merge.ops[failure.op as usize];
+        let refused = &failure.operation;
         let crowded = self.merge.waiting() > self.limits.waiting;
         let patient = cut.is_none() && !crowded;
-        let overlapping = |end: u64| self.merge.live().filter(move |open| open.look <= end);
-        let is_known =
-            |end: u64| self.sealed > end && overlapping(end).all(|open| open.state != Answer::Awaited);
-        if patient && !is_known(refused.ret) {
+        let others = || {
+            let waiting = match &self.order {
+                Order::Versions(versions) => Some(versions.waiting().map(|past| past.task(u64::MAX))),
+                _ => None,
+            };
+            let live = self.merge.live().filter(|open| !open.in_effect).map(|open| open.task(u64::MAX));
+            let itself = |task: &Task| task.thread == refused.thread && task.call == refused.call;
+            let taken_back = failure.taken_back.iter().cloned();
+            live.chain(waiting.into_iter().flatten()).chain(taken_back).filter(move |task| !itself(task))
+        };
+        let is_known = |end: u64| {
+            let awaited = self.merge.live().any(|open| open.state == Answer::Awaited && open.look <= end);
+            self.sealed > end && !awaited
+        };
+        let end_of_refused = if refused.ret == u64::MAX { failure.number } else { refused.ret };
+        if patient && !is_known(end_of_refused) {
             return;
         }
         // All that overlap the refused one must find a place, so what overlaps those must be known too.
-        let known = overlapping(refused.ret).filter(|open| open.state == Answer::Known).map(|open| open.ret);
-        let end = known.chain(self.trail.last_return()).fold(refused.ret, u64::max);
+        let known =
+            others().filter(|task| task.call <= end_of_refused && task.ret != u64::MAX).map(|task| task.ret);
+        let end = known.chain(self.trail.last_return()).fold(end_of_refused, u64::max);
         if patient && !is_known(end) {
             return;
         }
-        let blame = match cut {
-            // Even then another order may be found; that there is none cannot be said.
-            Some(why) if self.sealed <= end => Blame::Open { why },
-            _ => {
-                let later = |open: &&Open| open.commits == 0 || open.commit > failure.number;
-                let others = overlapping(end).filter(later);
-                blame::blame(&Case {
-                    signature: &self.signature,
-                    trail: &self.trail,
-                    refused: task(refused, end),
-                    expected: &failure.expected,
-                    others: others.map(|open| task(open, end)).collect(),
-                    end,
-                    patience: self.limits.blame,
-                })
-            }
+        if self.overlaps_a_window(failure.number) {
+            return self.begin_again();
+        }
+        let must = |mut task: Task| {
+            task.must = task.ret <= end;
+            task
         };
-        let operation = self.merge.seen(failure.op, &self.signature);
+        let whole = self.commits == Commits::Intervals;
+        let missing = self.merge.first_missing().filter(|number| *number <= end);
+        if patient && missing.is_some() && !self.ended {
+            return;
+        }
+        let cut = cut.or(missing.map(|number| format!("the record with number {number} is missing")));
+        let blame = match cut {
+            Some(why) if missing.is_some() => Blame::Open { why },
+            Some(why) if self.sealed <= end && !whole => Blame::Open { why },
+            _ => blame::blame(&Case {
+                signature: &self.signature,
+                trail: &self.trail,
+                refused: must(refused.clone()),
+                expected: &failure.expected,
+                others: others().filter(|task| task.call <= end).map(must).collect(),
+                end,
+                whole,
+                patience: self.limits.blame,
+            }),
+        };
+        let operation = refused.seen(&self.signature);
         let (expected, state, number) = (failure.expected.clone(), failure.state.clone(), failure.number);
         self.decide_at(number, Found::Refused(Box::new(Refused { operation, expected, state, blame })));
     }
 
-    /// Too much may not wait for one operation.
-    fn wait_for(&mut self, op: OpIndex) {
-        if self.merge.waiting() > self.limits.waiting {
-            let events = self.merge.waiting() as u64;
-            let operation = Some(Box::new(self.merge.seen(op, &self.signature)));
-            self.decide(Found::Unknown(Unknown::Waiting { events, operation }));
+    /// Everything was judged: the last looks.
+    fn conclude(&mut self) {
+        if let Some(mistake) = self.sections.held_at_the_end() {
+            return self.decide(Found::Mistake(mistake));
+        }
+        self.end_versions();
+        self.end_spans(End::Complete);
+        if let Stage::Following = self.stage {
+            let differs = match &mut self.order {
+                Order::Spans(spans) => match spans.frontier() {
+                    Some(frontier) => {
+                        let worlds: Vec<&dyn Model> =
+                            frontier.configs.iter().map(|config| &*config.model).collect();
+                        self.refine.compare_settled(&worlds)
+                    }
+                    None => Ok(()),
+                },
+                _ => {
+                    let worlds = self.refine.copies();
+                    self.refine.compare_settled(&worlds.iter().map(|world| &**world).collect::<Vec<_>>())
+                }
+            };
+            if let Err(differs) = differs {
+                let found = difference(*differs, ThreadId(u32::MAX), None);
+                self.decide(Found::View(Box::new(found)));
+            }
         }
     }
 
-    #[inline]
-    fn take(&mut self, number: u64, slot: Slot) -> Result<(), Trouble> {
+    /// The log breaks off: what was found is told, what was not is not.
+    fn break_off(&mut self) {
+        self.end_spans(End::Torn);
+    }
+
+    /// Everything but commits and returns.
+    fn take_other(&mut self, number: u64, slot: Slot) -> Result<Option<ThreadId>, Trouble> {
         match slot {
-            Slot::Commit(op) => self.commit(number, op, Vec::new())?,
-            Slot::CommitBlock(op, writes) => self.commit(number, op, writes)?,
-            Slot::Return(op) | Slot::Abandon(op) => {
-                self.merge.release(op);
-                self.calls += 1;
-            }
             Slot::Block(thread, writes) => self.writes(number, thread, writes),
             Slot::Write(thread, write) => {
                 if let Some(write) = self.sections.write(number, thread, write) {
@@ -396,52 +421,22 @@ impl Checker {
             Slot::Internal(thread) => {
                 let writes = self.sections.commit(thread);
                 self.late_writes(thread, writes);
-                self.compare(thread, None)?;
+                return Ok(Some(thread));
             }
             Slot::Stray(stray) => return Err(mistake(*stray)),
-            Slot::Empty => {}
-            Slot::Window(..) | Slot::At(..) | Slot::After(..) => {
-                let why = "windows and versions are not followed".to_owned();
-                return Err(found(Found::Unknown(Unknown::Engine { why })));
-            }
+            _ => {}
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// An operation takes effect.
+    /// The writes that a commit makes visible.
     #[inline]
-    fn commit(&mut self, number: u64, op: OpIndex, writes: Vec<Write>) -> Result<(), Trouble> {
-        let open = &self.merge.ops[op as usize];
-        let thread = open.thread;
+    fn commit_writes(&mut self, number: u64, thread: ThreadId, writes: Vec<Write>) {
         if self.refine.has_view() {
             let waiting = self.sections.commit(thread);
             self.late_writes(thread, waiting);
             self.writes(number, thread, writes);
         }
-        let open = &self.merge.ops[op as usize];
-        let applied = match open.state {
-            Answer::Known => self.refine.apply(thread, open.op, &open.arg, &open.result),
-            _ => {
-                let few = self.refine.apply_pending(thread, open.op, &open.arg);
-                if !few {
-                    let open = self.merge.awaited();
-                    let unknown = Unknown::Orders { open, configurations: 0 };
-                    return Err(found(Found::Unknown(unknown)));
-                }
-                Ok(())
-            }
-        };
-        if let Err(expected) = applied {
-            let state = self.refine.model().show();
-            return Err(Trouble::Refused(Box::new(Failure { op, number, expected, state })));
-        }
-        self.operations += 1;
-        self.compare(thread, Some(op))?;
-        self.trail.note(Past::of(&mut self.merge.ops[op as usize]));
-        if self.trail.is_full() {
-            self.trail.turn(self.refine.worlds(), number + 1);
-        }
-        Ok(())
     }
 
     fn writes(&mut self, number: u64, thread: ThreadId, writes: Vec<Write>) {
@@ -452,15 +447,17 @@ impl Checker {
         writes.into_iter().for_each(|(number, write)| self.refine.write(number, thread, write));
     }
 
-    #[inline]
-    fn compare(&mut self, thread: ThreadId, op: Option<OpIndex>) -> Result<(), Trouble> {
-        match self.refine.compare() {
-            Ok(()) => Ok(()),
-            Err(differs) => {
-                let after = op.map(|op| self.merge.seen(op, &self.signature));
-                Err(found(Found::View(Box::new(difference(*differs, thread, after)))))
-            }
-        }
+    /// The views differ, after this operation or an internal commit.
+    #[cold]
+    fn differs(&self, differs: Differs, thread: ThreadId, after: Option<Seen>) -> Trouble {
+        found(Found::View(Box::new(difference(differs, thread, after))))
+    }
+
+    /// A commit of a kind that does not go with those before.
+    #[cold]
+    fn mixed(&self, op: OpIndex, before: &'static str) -> Trouble {
+        let operation = Box::new(self.merge.seen(op, &self.signature));
+        mistake(Mistake::Mixed { operation, before })
     }
 
     fn decide(&mut self, found: Found) {
@@ -482,32 +479,12 @@ impl Checker {
         self.stage = Stage::Decided(conclusion);
         self.findings.push(Finding { object: self.object, at, found });
         self.merge.clear();
+        self.order = Order::Exact;
     }
-}
-
-/// Why judging stops.
-enum Trouble {
-    Found(Box<Found>),
-    Refused(Box<Failure>),
 }
 
 fn found(found: Found) -> Trouble {
     Trouble::Found(Box::new(found))
-}
-
-/// An operation that may be placed anew; it must be if it returned by `end`.
-fn task(open: &Open, end: u64) -> Task {
-    let known = open.state == Answer::Known;
-    Task {
-        thread: open.thread,
-        op: open.op,
-        arg: open.arg.clone(),
-        result: known.then(|| open.result.clone()),
-        call: open.look,
-        ret: if known { open.ret } else { u64::MAX },
-        commit: (open.commits > 0).then_some(open.commit),
-        must: known && open.ret <= end,
-    }
 }
 
 fn mistake(mistake: Mistake) -> Trouble {

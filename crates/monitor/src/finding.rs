@@ -170,6 +170,8 @@ pub enum Mistake {
     Changed { operation: Box<Seen> },
     /// A record that makes no sense on an object registered without commit points.
     Marked { thread: ThreadId },
+    /// A commit of a kind that cannot be ordered among those before.
+    Mixed { operation: Box<Seen>, before: &'static str },
     /// An operation with a window or a version whose bounds cannot be.
     Impossible { operation: Box<Seen>, what: &'static str },
 }
@@ -314,6 +316,9 @@ impl fmt::Display for Mistake {
             }
             Mistake::Marked { thread } => {
                 write!(f, "thread {} logged a commit on an object registered without commit points", thread.0)
+            }
+            Mistake::Mixed { operation, before } => {
+                write!(f, "{operation} committed in a way that has no place among the {before} before")
             }
             Mistake::Impossible { operation, what } => write!(f, "{operation}: {what}"),
         }

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::event::{Event, ThreadId, What, Write};
 use crate::finding::{Mistake, Seen};
+use crate::order::search::Task;
 
 /// The place of an operation in the slab.
 pub(crate) type OpIndex = u32;
@@ -29,9 +30,36 @@ pub(crate) struct Open {
     pub arg: Value,
     pub result: Value,
     pub look: u64,
+    /// Where the stretch begins in which it takes effect.
+    pub from: u64,
     pub commit: u64,
     /// Meaningful once answered.
     pub ret: u64,
+    /// A version of the object's own, once it is taken out.
+    pub version: Option<u64>,
+    /// Did it only read what that version left?
+    pub reads: bool,
+    /// Did it commit with a window?
+    pub window: bool,
+    /// Did it take effect in the specification? Then its values are gone from here.
+    pub in_effect: bool,
+}
+
+impl Open {
+    /// As something to be placed; it must be if it returned by `end`.
+    pub fn task(&self, end: u64) -> Task {
+        let known = self.state == Answer::Known;
+        Task {
+            thread: self.thread,
+            op: self.op,
+            arg: self.arg.clone(),
+            result: known.then(|| self.result.clone()),
+            call: self.look,
+            ret: if known { self.ret } else { u64::MAX },
+            commit: (self.commits > 0).then_some(self.commit),
+            must: known && self.ret <= end,
+        }
+    }
 }
 
 /// What is known of an operation's answer.
@@ -49,11 +77,10 @@ pub(crate) enum Answer {
 
 /// An event that took a number.
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
 pub(crate) enum Slot {
     Empty,
     Commit(OpIndex),
-    Window(OpIndex, u64),
+    Window(OpIndex),
     At(OpIndex, u64),
     After(OpIndex, u64),
     Return(OpIndex),
@@ -93,8 +120,10 @@ pub(crate) struct Merge {
     far: FxHashMap<u32, Thread>,
     pub ops: Vec<Open>,
     free: Vec<OpIndex>,
-    /// Operations whose answer may still come.
-    awaited: usize,
+    /// Operations without an answer whose thread has gone on.
+    orphans: Vec<OpIndex>,
+    /// Operations that were settled lately, where that is asked for.
+    settled: Option<Vec<OpIndex>>,
     /// Mistakes of calls, which have no number: to be told once everything below the look is out.
     of_calls: Vec<(u64, Mistake)>,
     /// Events that were pushed.
@@ -120,7 +149,8 @@ impl Merge {
             far: FxHashMap::default(),
             ops: Vec::new(),
             free: Vec::new(),
-            awaited: 0,
+            orphans: Vec::new(),
+            settled: None,
             of_calls: Vec::new(),
             pushed: 0,
             numbered: 0,
@@ -183,17 +213,52 @@ impl Merge {
         self.ops.iter().filter(|open| open.state != Answer::Free)
     }
 
-    /// How many operations have no answer yet.
-    pub fn awaited(&self) -> usize {
-        self.awaited
+    /// From now on says which operations are settled; begins with those that are.
+    pub fn track_settled(&mut self) {
+        let settled = |(_, open): &(usize, &Open)| matches!(open.state, Answer::Known | Answer::Never);
+        let indices = self.ops.iter().enumerate().filter(settled).map(|(index, _)| index as OpIndex);
+        self.settled = Some(indices.collect());
+    }
+
+    /// The operations that were settled since the last time.
+    pub fn take_settled(&mut self) -> Vec<OpIndex> {
+        self.settled.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The oldest look of an operation whose answer may still come.
+    pub fn oldest_awaited(&self) -> u64 {
+        let open = self.threads.iter().chain(self.far.values()).filter_map(|thread| thread.open);
+        let open = open.chain(self.orphans.iter().copied());
+        let awaited = open.map(|index| &self.ops[index as usize]).filter(|op| op.state == Answer::Awaited);
+        awaited.map(|op| op.look).min().unwrap_or(u64::MAX)
+    }
+
+    /// A number that is missing, where an operation waits for an answer that will not come.
+    pub fn gap_of_orphans(&self) -> Option<u64> {
+        if self.orphans.is_empty() { None } else { self.first_missing() }
+    }
+
+    /// The first number that no record has, of those below the largest.
+    pub fn first_missing(&self) -> Option<u64> {
+        let index = self.slots.iter().position(|slot| matches!(slot, Slot::Empty))?;
+        Some(self.base + index as u64)
+    }
+
+    /// The oldest look of an operation whose return was not taken out.
+    pub fn oldest_live(&self) -> u64 {
+        self.live().map(|open| open.look).min().unwrap_or(u64::MAX)
     }
 
     /// No more events: what has no answer never will.
     pub fn end(&mut self) {
-        for open in self.ops.iter_mut().filter(|open| open.state == Answer::Awaited) {
-            open.state = Answer::Never;
+        for (index, open) in self.ops.iter_mut().enumerate() {
+            if open.state == Answer::Awaited {
+                open.state = Answer::Never;
+                if let Some(settled) = &mut self.settled {
+                    settled.push(index as OpIndex);
+                }
+            }
         }
-        self.awaited = 0;
     }
 
     /// Forgets what waits: nothing more is judged.
@@ -201,10 +266,10 @@ impl Merge {
         self.slots = VecDeque::new();
         self.ops = Vec::new();
         self.free = Vec::new();
+        self.orphans = Vec::new();
         self.threads = Vec::new();
         self.far = FxHashMap::default();
         self.of_calls = Vec::new();
-        self.awaited = 0;
     }
 
     /// Counts an event of an object that is not judged any more.
@@ -264,8 +329,13 @@ impl Merge {
             arg,
             result: Value::Null,
             look,
+            from: look,
             commit: u64::MAX,
             ret: u64::MAX,
+            version: None,
+            reads: false,
+            window: false,
+            in_effect: false,
         };
         let index = match self.free.pop() {
             Some(index) => {
@@ -277,10 +347,11 @@ impl Merge {
                 (self.ops.len() - 1) as OpIndex
             }
         };
-        self.awaited += 1;
         let thread = self.thread(id);
         let next = thread.next;
         if let Some(before) = thread.open.replace(index) {
+            // Its return is missing: lost, or never logged.
+            self.orphans.push(before);
             let open = Box::new(self.seen(before, signature));
             self.of_calls.push((look, Mistake::Nested { thread: id, open }));
         }
@@ -318,7 +389,9 @@ impl Merge {
                 op.result = result;
                 op.ret = number;
                 op.state = Answer::Known;
-                self.awaited -= 1;
+                if let Some(settled) = &mut self.settled {
+                    settled.push(index);
+                }
                 if !fits {
                     let value = self.ops[index as usize].result.clone();
                     let expected = decl.result.expected();
@@ -337,7 +410,9 @@ impl Merge {
             }
             What::Abandon => {
                 op.state = Answer::Never;
-                self.awaited -= 1;
+                if let Some(settled) = &mut self.settled {
+                    settled.push(index);
+                }
                 Slot::Abandon(index)
             }
             _ if self.marks == Marks::Refused => stray(Mistake::Marked { thread: id }),
@@ -347,6 +422,7 @@ impl Merge {
                     return stray(Mistake::SecondCommit { operation: Box::new(self.seen(index, signature)) });
                 }
                 op.commit = number;
+                op.from = number;
                 let look = op.look;
                 match what {
                     What::Window { from } if from < look || from > number => {
@@ -354,7 +430,11 @@ impl Merge {
                         let what = "its window does not begin between its call and its commit";
                         stray(Mistake::Impossible { operation, what })
                     }
-                    What::Window { from } => Slot::Window(index, from),
+                    What::Window { from } => {
+                        let op = &mut self.ops[index as usize];
+                        (op.from, op.window) = (from, true);
+                        Slot::Window(index)
+                    }
                     What::CommitAt { version } => Slot::At(index, version),
                     What::CommitAfter { version } => Slot::After(index, version),
                     What::CommitBlock(writes) => Slot::CommitBlock(index, writes),
@@ -390,22 +470,7 @@ impl Merge {
 
     /// An operation as a person sees it.
     pub fn seen(&self, op: OpIndex, signature: &Signature) -> Seen {
-        seen(&self.ops[op as usize], signature)
-    }
-}
-
-/// An operation as a person sees it.
-pub(crate) fn seen(open: &Open, signature: &Signature) -> Seen {
-    let known = open.state == Answer::Known;
-    Seen {
-        thread: open.thread,
-        op: open.op,
-        name: signature.operations.get(usize::from(open.op)).map_or("?", |decl| decl.name),
-        arg: open.arg.clone(),
-        result: known.then(|| open.result.clone()),
-        call: open.look,
-        commit: (open.commits > 0).then_some(open.commit),
-        ret: known.then_some(open.ret),
+        self.ops[op as usize].task(u64::MAX).seen(signature)
     }
 }
 

@@ -68,11 +68,27 @@ impl Refine {
     }
 
     /// Goes on from other states.
-    pub fn set_worlds(&mut self, worlds: Vec<Box<dyn Model>>) {
+    fn set_worlds(&mut self, worlds: Vec<Box<dyn Model>>) {
         assert!(!worlds.is_empty(), "a specification is in some state");
         self.worlds = worlds;
         if let Some(view) = &mut self.view {
             view.until_full = 1;
+        }
+    }
+
+    /// Copies of all possible states, for an order that keeps its own.
+    pub fn copies(&self) -> Vec<Box<dyn Model>> {
+        self.worlds.iter().map(|world| world.fork()).collect()
+    }
+
+    /// Where the keys go that an operation touches.
+    pub fn touched(&mut self) -> &mut Vec<Value> {
+        match &mut self.view {
+            Some(view) => &mut view.touched,
+            None => {
+                self.unused.clear();
+                &mut self.unused
+            }
         }
     }
 
@@ -165,16 +181,30 @@ impl Refine {
     /// Keeps the worlds whose views agree with the shadow at all touched keys.
     #[cold]
     fn compare_worlds(&mut self) -> Result<(), Box<Differs>> {
-        let Some(view) = &mut self.view else { return Ok(()) };
+        let worlds = std::mem::take(&mut self.worlds);
+        let agreeing = self.agreeing(&worlds.iter().map(|world| &**world).collect::<Vec<_>>());
+        self.worlds = worlds;
+        let agreeing = agreeing?;
+        let mut index = 0;
+        self.worlds.retain(|_| {
+            index += 1;
+            agreeing.contains(&(index - 1))
+        });
+        Ok(())
+    }
+
+    /// Which of these states have a view that agrees with the shadow at all touched keys? There is one.
+    pub fn agreeing(&mut self, worlds: &[&dyn Model]) -> Result<Vec<usize>, Box<Differs>> {
+        let Some(view) = &mut self.view else { return Ok((0..worlds.len()).collect()) };
         view.touched.sort();
         view.touched.dedup();
         let differing = |world: &dyn Model| -> Vec<DifferentKey> {
             view.touched.iter().filter_map(|key| different(key, world, &*view.shadow)).collect()
         };
         let mut least: Option<Vec<DifferentKey>> = None;
-        let mut agreeing = Vec::with_capacity(self.worlds.len());
-        for (index, world) in self.worlds.iter().enumerate() {
-            let keys = differing(&**world);
+        let mut agreeing = Vec::with_capacity(worlds.len());
+        for (index, world) in worlds.iter().enumerate() {
+            let keys = differing(*world);
             if keys.is_empty() {
                 agreeing.push(index);
             } else if least.as_ref().is_none_or(|other| keys.len() < other.len()) {
@@ -185,22 +215,17 @@ impl Refine {
             let keys = least.unwrap_or_default();
             return Err(Box::new(view.describe(keys, false)));
         }
-        let mut index = 0;
-        self.worlds.retain(|_| {
-            index += 1;
-            agreeing.contains(&(index - 1))
-        });
         view.touched.clear();
-        Ok(())
+        Ok(agreeing)
     }
 
     /// Compares the whole views but for what was touched since the last commit: nobody promised that to be equal.
-    pub fn compare_settled(&mut self) -> Result<(), Box<Differs>> {
+    pub fn compare_settled(&mut self, worlds: &[&dyn Model]) -> Result<(), Box<Differs>> {
         let Some(view) = &mut self.view else { return Ok(()) };
         let implementation = view.shadow.entries();
         let touched = std::mem::take(&mut view.touched);
         let mut least: Option<Vec<DifferentKey>> = None;
-        for world in &self.worlds {
+        for world in worlds {
             let mut keys = merge_entries(world.entries(), &implementation);
             keys.retain(|different| !touched.contains(&different.key));
             if least.as_ref().is_none_or(|other| keys.len() < other.len()) {

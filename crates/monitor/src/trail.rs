@@ -4,9 +4,10 @@
 //! from; when the second is full the first is forgotten. A stretch is at least as long as the state is large, so copying costs
 //! a constant an operation, and memory stays a constant times the state.
 
-use linpoint_history::Value;
+use linpoint_history::{Signature, Value};
 
 use crate::event::ThreadId;
+use crate::finding::Seen;
 use crate::merge::{Answer, Open};
 use crate::model::Model;
 use crate::order::search::Task;
@@ -17,6 +18,8 @@ pub(crate) struct Trail {
     newer: Stretch,
     /// Operations the newer stretch has room for.
     room: usize,
+    /// Is the start of the newer stretch too long ago to be remembered?
+    broken: bool,
 }
 
 /// Operations in the order in which they took effect.
@@ -45,6 +48,7 @@ impl Past {
     /// Takes what matters out of an operation.
     #[inline]
     pub fn of(open: &mut Open) -> Past {
+        open.in_effect = true;
         Past {
             thread: open.thread,
             op: open.op,
@@ -55,6 +59,11 @@ impl Past {
             commit: open.commit,
             ret: open.ret,
         }
+    }
+
+    /// As a person sees it.
+    pub fn seen(&self, signature: &Signature) -> Seen {
+        self.task(u64::MAX).seen(signature)
     }
 
     /// As something to be placed in another order; it must be if it returned by `end`.
@@ -74,17 +83,25 @@ impl Past {
 
 /// The least number of operations in a stretch.
 const LEAST: usize = 1024;
+/// A stretch may be longer than it should by so much.
+const MOST: usize = 1 << 16;
 
 impl Trail {
     pub fn new(model: &dyn Model) -> Trail {
         let newer = Stretch { worlds: vec![model.fork()], from: 0, past: Vec::new() };
-        Trail { older: None, newer, room: LEAST.max(model.size()) }
+        Trail { older: None, newer, room: LEAST.max(model.size()), broken: false }
     }
 
     /// An operation took effect.
     #[inline]
     pub fn note(&mut self, past: Past) {
         self.newer.past.push(past);
+        if self.newer.past.len() > MOST + self.room {
+            // For want of a moment at which the state was certain.
+            self.newer.past.clear();
+            self.older = None;
+            self.broken = true;
+        }
     }
 
     /// Is it time for another copy of the state?
@@ -95,14 +112,33 @@ impl Trail {
 
     /// Begins another stretch.
     #[cold]
-    pub fn turn(&mut self, worlds: &[Box<dyn Model>], from: u64) {
-        let size: usize = worlds.iter().map(|world| world.size()).sum();
-        self.room = LEAST.max(size);
-        let worlds = worlds.iter().map(|world| world.fork()).collect();
+    pub fn turn<'a>(&mut self, worlds: impl Iterator<Item = &'a dyn Model>, from: u64) {
+        let worlds: Vec<Box<dyn Model>> = worlds.map(Model::fork).collect();
+        self.room = LEAST.max(worlds.iter().map(|world| world.size()).sum());
         let mut past = self.older.take().map(|stretch| stretch.past).unwrap_or_default();
         past.clear();
         past.reserve(self.room);
-        self.older = Some(std::mem::replace(&mut self.newer, Stretch { worlds, from, past }));
+        let newer = std::mem::replace(&mut self.newer, Stretch { worlds, from, past });
+        self.older = (!std::mem::take(&mut self.broken)).then_some(newer);
+    }
+
+    /// What took effect from number `from` on, which is where a stretch starts.
+    pub fn since(&self, from: u64) -> Vec<Past> {
+        let stretches = self.stretches().filter(|stretch| stretch.from >= from);
+        stretches.flat_map(|stretch| stretch.past.iter().cloned()).collect()
+    }
+
+    /// Forgets what took effect from number `from` on; gives it back.
+    pub fn take_back(&mut self, from: u64) -> Vec<Past> {
+        let mut taken = Vec::new();
+        for stretch in self.older.iter_mut().chain([&mut self.newer]) {
+            let keep = stretch.past.iter().position(|past| past.commit >= from).unwrap_or(stretch.past.len());
+            taken.extend(stretch.past.drain(keep..));
+        }
+        if let Some(older) = self.older.take_if(|_| self.newer.from > from) {
+            self.newer = older;
+        }
+        taken
     }
 
     /// The last return of what is remembered.
@@ -113,6 +149,6 @@ impl Trail {
 
     /// The stretches, older first.
     pub fn stretches(&self) -> impl DoubleEndedIterator<Item = &Stretch> {
-        self.older.iter().chain([&self.newer])
+        self.older.iter().chain([&self.newer].into_iter().filter(|_| !self.broken))
     }
 }

@@ -43,13 +43,6 @@ where
     fn at(&self, state: S::State) -> FromSpec<S> {
         FromSpec { spec: Arc::clone(&self.spec), state, view: self.view }
     }
-
-    /// The keys at which the view of the state differs from `before`.
-    fn touch(&self, before: Vec<(Value, Value)>, touched: &mut Vec<Value>) {
-        let after = self.entries();
-        touched.extend(before.iter().filter(|entry| !after.contains(entry)).map(|(key, _)| key.clone()));
-        touched.extend(after.iter().filter(|entry| !before.contains(entry)).map(|(key, _)| key.clone()));
-    }
 }
 
 impl<S> Model for FromSpec<S>
@@ -70,7 +63,7 @@ where
         let before = self.view.map(|view| view(&self.state));
         self.state = next;
         if let Some(before) = before {
-            self.touch(before, touched);
+            super::touch(&before, &self.entries(), touched);
         }
         Applied::Yes
     }

@@ -1,38 +1,37 @@
 //! A map that is changed in place.
 
 use std::any::Any;
-use std::hash::BuildHasher;
 
 use linpoint_history::specs::State;
 use linpoint_history::specs::codes::map as codes;
 use linpoint_history::{Builtin, Call, Signature, Spec, Value};
-use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::table::Table;
+use super::{no, yes_if};
 use crate::model::{Applied, Model};
 
 /// The specification `map`. Its view: its entries.
 #[derive(Clone)]
 pub struct MapModel {
     spec: Builtin,
-    entries: FxHashMap<Value, Value>,
+    entries: Table<Value>,
 }
 
 impl MapModel {
     /// A map as `spec` starts it.
     pub fn new(spec: Builtin) -> MapModel {
-        let entries = match spec.initial() {
-            State::Map(entries) => entries.into_iter().collect(),
-            _ => FxHashMap::default(),
-        };
+        let mut entries = Table::new();
+        if let State::Map(initial) = spec.initial() {
+            initial.into_iter().for_each(|(key, value)| entries.set(&key, Some(value)));
+        }
         MapModel { spec, entries }
     }
 
+    #[inline]
     fn get(&self, key: &Value) -> &Value {
         self.entries.get(key).unwrap_or(&Value::Null)
     }
 }
-
-const NO: fn(&Value) -> Applied = |expected| Applied::No { expected: expected.to_string() };
 
 impl Model for MapModel {
     fn signature(&self) -> &Signature {
@@ -43,56 +42,39 @@ impl Model for MapModel {
     fn apply(&mut self, call: Call<'_>, result: &Value, touched: &mut Vec<Value>) -> Applied {
         match call.op {
             codes::INSERT => {
-                let Some((key, value)) = call.arg.as_pair() else {
-                    return Applied::No { expected: "a key and a value".to_owned() };
-                };
-                match self.entries.get_mut(key) {
-                    Some(old) if *old == *result => *old = value.clone(),
-                    Some(old) => return NO(old),
-                    None if result.is_null() => {
-                        self.entries.insert(key.clone(), value.clone());
-                    }
-                    None => return NO(&Value::Null),
+                let Some((key, value)) = call.arg.as_pair() else { return no("a key and a value") };
+                let old = self.get(key);
+                if old != result {
+                    return no(old);
                 }
+                self.entries.set(key, Some(value.clone()));
                 touched.push(key.clone());
                 Applied::Yes
             }
-            codes::GET => {
-                let found = self.get(call.arg);
-                if found == result { Applied::Yes } else { NO(found) }
-            }
+            codes::GET => yes_if(self.get(call.arg), result),
             codes::REMOVE => {
-                let found = self.get(call.arg);
-                if found != result {
-                    return NO(found);
+                let old = self.get(call.arg);
+                if old != result {
+                    return no(old);
                 }
-                if self.entries.remove(call.arg).is_some() {
+                if self.entries.get(call.arg).is_some() {
+                    self.entries.set(call.arg, None);
                     touched.push(call.arg.clone());
                 }
                 Applied::Yes
             }
-            codes::LEN => {
-                let len = Value::Int(self.entries.len() as i64);
-                if len == *result { Applied::Yes } else { NO(&len) }
-            }
-            codes::IS_EMPTY => {
-                let empty = Value::Bool(self.entries.is_empty());
-                if empty == *result { Applied::Yes } else { NO(&empty) }
-            }
-            _ => Applied::No { expected: "an operation of a map".to_owned() },
+            codes::LEN => yes_if(&Value::Int(self.entries.len() as i64), result),
+            codes::IS_EMPTY => yes_if(&Value::Bool(self.entries.len() == 0), result),
+            _ => no("an operation of a map"),
         }
     }
 
     fn apply_pending(&self, call: Call<'_>) -> Vec<Box<dyn Model>> {
         let mut next = self.clone();
         match (call.op, call.arg.as_pair()) {
-            (codes::INSERT, Some((key, value))) => {
-                next.entries.insert(key.clone(), value.clone());
-            }
+            (codes::INSERT, Some((key, value))) => next.entries.set(key, Some(value.clone())),
             (codes::INSERT, None) => return Vec::new(),
-            (codes::REMOVE, _) => {
-                next.entries.remove(call.arg);
-            }
+            (codes::REMOVE, _) => next.entries.set(call.arg, None),
             _ => {}
         }
         vec![Box::new(next)]
@@ -115,12 +97,11 @@ impl Model for MapModel {
     }
 
     fn same(&self, other: &dyn Model) -> bool {
-        other.as_any().downcast_ref::<MapModel>().is_some_and(|other| self.entries == other.entries)
+        other.as_any().downcast_ref::<MapModel>().is_some_and(|other| self.entries.same(&other.entries))
     }
 
     fn digest(&self) -> u64 {
-        let hash = |entry: (&Value, &Value)| FxBuildHasher.hash_one(entry);
-        self.entries.iter().map(hash).fold(0, u64::wrapping_add)
+        self.entries.digest()
     }
 
     fn size(&self) -> usize {

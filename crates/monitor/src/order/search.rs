@@ -6,10 +6,11 @@
 
 use std::time::Instant;
 
-use linpoint_history::{Call, OpCode, ProcessId, Value};
+use linpoint_history::{Call, OpCode, ProcessId, Signature, Value};
 use rustc_hash::FxHashMap;
 
 use crate::event::ThreadId;
+use crate::finding::Seen;
 use crate::model::{Applied, Model};
 
 /// An operation to be placed.
@@ -32,6 +33,26 @@ pub(crate) struct Task {
 impl Task {
     pub fn call(&self) -> Call<'_> {
         Call { op: OpCode(self.op), process: ProcessId(self.thread.0), arg: &self.arg }
+    }
+
+    /// Nobody's: where none can be named.
+    pub fn none() -> Task {
+        let (thread, arg) = (ThreadId(u32::MAX), Value::Null);
+        Task { thread, op: u8::MAX, arg, result: None, call: 0, ret: u64::MAX, commit: None, must: false }
+    }
+
+    /// As a person sees it.
+    pub fn seen(&self, signature: &Signature) -> Seen {
+        Seen {
+            thread: self.thread,
+            op: self.op,
+            name: signature.operations.get(usize::from(self.op)).map_or("?", |decl| decl.name),
+            arg: self.arg.clone(),
+            result: self.result.clone(),
+            call: self.call,
+            commit: self.commit,
+            ret: (self.ret != u64::MAX).then_some(self.ret),
+        }
     }
 
     /// Every state it may lead to.

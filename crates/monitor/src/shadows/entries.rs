@@ -58,6 +58,16 @@ impl Entries {
         Entries { shape, locations: FxHashMap::default(), keys: FxHashMap::default() }
     }
 
+    /// What is held at a key, null being something; none where nothing is.
+    pub(super) fn held(&self, key: &Value) -> Option<Value> {
+        self.keys.get(key).map(|held| self.shown(held))
+    }
+
+    /// The keys that something is held at.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Value> {
+        self.keys.keys()
+    }
+
     fn key_and_value(&self, item: &Value) -> (Value, Value) {
         match (self.shape, item.as_pair()) {
             (Shape::Map, Some((key, value))) => (key.clone(), value.clone()),

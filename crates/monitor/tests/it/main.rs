@@ -1,11 +1,14 @@
 //! The monitor's tests.
 
+mod agreement;
 mod blame;
 mod crash;
 mod exact;
 mod live;
 mod logged;
+mod models;
 mod play;
+mod reference;
 
 /// The ring's source once more, with the explorer's atomics under it.
 #[allow(dead_code, unused_imports)]
@@ -17,3 +20,4 @@ mod primitive {
 mod ring;
 
 mod ring_explored;
+mod views;
