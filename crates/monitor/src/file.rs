@@ -17,7 +17,7 @@
 //! A file without an end frame was not closed: operations open there are pending, and numbers that are missing were on their way.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write as _};
+use std::io::{self, BufReader, BufWriter, Read};
 use std::path::Path;
 
 use thiserror::Error;
@@ -76,8 +76,8 @@ pub enum LogError {
 
 /// A log file that is being written.
 #[derive(Debug)]
-pub struct Writer {
-    file: BufWriter<File>,
+pub struct Writer<W = BufWriter<File>> {
+    file: W,
     bytes: u64,
     content: Vec<u8>,
 }
@@ -85,7 +85,13 @@ pub struct Writer {
 impl Writer {
     /// Creates the file, or empties it. `error` is the error bound of ticks, 0 for numbers.
     pub fn create(path: &Path, error: u64) -> io::Result<Writer> {
-        let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        Writer::new(BufWriter::with_capacity(1 << 20, File::create(path)?), error)
+    }
+}
+
+impl<W: io::Write> Writer<W> {
+    /// Writes the head.
+    pub fn new(mut file: W, error: u64) -> io::Result<Writer<W>> {
         file.write_all(MAGIC)?;
         file.write_all(&[VERSION])?;
         file.write_all(&error.to_le_bytes())?;
@@ -131,6 +137,11 @@ impl Writer {
     /// Hands everything to the operating system.
     pub fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+
+    /// What it wrote to.
+    pub fn into_inner(self) -> W {
+        self.file
     }
 
     /// Bytes written so far.
@@ -193,6 +204,10 @@ impl<R: Read> Reader<R> {
 
     /// The next frame; `None` at the end, whether it is torn or not.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, LogError> {
+        if self.torn {
+            // What follows a frame that is broken may look whole, but something before it is missing.
+            return Ok(None);
+        }
         let mut head = [0; 16];
         let got = fill(&mut self.from, &mut head)?;
         if got < 16 {

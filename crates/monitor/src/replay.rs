@@ -124,8 +124,22 @@ pub struct Refined {
 /// # Errors
 /// Where the file cannot be read, is no log, or names a specification that is not built in.
 pub fn refine(path: &Path, how: &Refine, progress: &mut dyn FnMut(u64)) -> Result<Refined, RefineError> {
-    let length = std::fs::metadata(path).map_err(LogError::Io)?.len();
-    let reader: Reader<BufReader<File>> = Reader::open(path)?;
+    let file = File::open(path).map_err(LogError::Io)?;
+    let length = file.metadata().map_err(LogError::Io)?.len();
+    refine_from(BufReader::with_capacity(1 << 20, file), length, how, progress)
+}
+
+/// Checks a log of `length` bytes. As [`refine`].
+///
+/// # Errors
+/// As [`refine`].
+pub fn refine_from(
+    from: impl Read,
+    length: u64,
+    how: &Refine,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Refined, RefineError> {
+    let reader = Reader::new(from)?;
     let error = reader.error;
     let stamps = if error > 0 { Stamps::Ticks { error } } else { Stamps::Numbers };
     let react = React {

@@ -57,7 +57,11 @@ impl Waiting {
     /// Puts an event on its lane. A call goes to the first lane whose operations have all returned before it looked.
     fn put(&mut self, event: &mut Event) {
         if event.what.takes_number() {
-            self.lanes[self.lane] = event.stamp + 1;
+            // A log may begin in the middle.
+            if self.lanes.is_empty() {
+                self.lanes.push(0);
+            }
+            self.lanes[self.lane] = event.stamp.saturating_add(1);
         } else {
             let free = self.lanes.iter().position(|next| *next <= event.stamp);
             self.lane = free.unwrap_or(self.lanes.len());
@@ -65,7 +69,7 @@ impl Waiting {
                 self.lanes.push(0);
             }
         }
-        event.thread.0 += LANE * self.lane as u32;
+        event.thread.0 = event.thread.0.wrapping_add(LANE.wrapping_mul(self.lane as u32));
     }
 }
 

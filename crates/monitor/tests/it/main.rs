@@ -4,6 +4,7 @@ mod agreement;
 mod blame;
 mod crash;
 mod exact;
+mod garbage;
 mod live;
 mod logged;
 mod models;
