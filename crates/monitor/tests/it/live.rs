@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use linpoint_monitor::{Builder, Conclusion, Monitor, Object, Overflow, Reaction, Report};
+use linpoint_monitor::stamp::calibrate;
+use linpoint_monitor::{Builder, Conclusion, Monitor, Object, Overflow, Reaction, Report, Stamps, View};
 
 fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
@@ -256,4 +257,69 @@ fn a_dropped_operation_is_pending() {
     op.commit();
     op.returns(5);
     monitor.finish().assert_clean();
+}
+/// Ticks widen every interval and need no shared counter: the same verdicts, of calls and returns.
+#[test]
+fn ticks_find_what_is_far_apart() {
+    let error = calibrate(Duration::from_millis(20));
+    let settings = || Monitor::builder().stamps(Stamps::Ticks { error });
+    // Operations closer together than the error bound may have happened in any order, so there is time between them.
+    let monitor = settings().start().expect("a monitor");
+    let object = monitor.object("counter", "counter").and_then(|object| object.watch()).expect("built in");
+    for _ in 0..100 {
+        let op = object.call(object.op("increment"), ());
+        op.commit();
+        op.returns(());
+        std::thread::sleep(Duration::from_micros(20));
+    }
+    let op = object.call(object.op("read"), ());
+    op.commit();
+    op.returns(100);
+    let report = monitor.finish();
+    report.assert_clean();
+    assert_eq!(report.operations(), 101);
+    // An operation long after another.
+    let monitor = settings().start().expect("a monitor");
+    let object = monitor
+        .object("register", "register")
+        .and_then(|object| object.without_commits().watch())
+        .expect("built in");
+    let (write, read) = (object.op("write"), object.op("read"));
+    object.call(write, 1).returns(());
+    std::thread::sleep(Duration::from_millis(50));
+    object.call(write, 2).returns(());
+    std::thread::sleep(Duration::from_millis(50));
+    object.call(read, ()).returns(1);
+    let report = monitor.finish();
+    assert_eq!(report.conclusion(), Conclusion::Violated, "{report}");
+    // Who holds a lock is a matter of threads, and operations of one thread may overlap once they are widened.
+    let monitor = settings().start().expect("a monitor");
+    assert!(monitor.object("lock", "lock").is_err());
+}
+
+/// A set whose view is logged, one element lost: the view shows it at once, the answers not at all.
+#[test]
+fn a_view_sees_what_no_answer_shows() {
+    let verdict = |view: bool| {
+        let monitor = Monitor::start().expect("a monitor");
+        let registration = monitor.object("set", "set").expect("built in");
+        let registration = if view { registration.view(View::Set) } else { registration };
+        let object = registration.watch().expect("few objects");
+        let add = object.op("add");
+        for element in 0..10u64 {
+            let op = object.call(add, element);
+            // The seventh is forgotten.
+            op.commit_block(|block| {
+                if element != 7 {
+                    block.write(element, element);
+                }
+            });
+            op.returns(true);
+        }
+        monitor.finish()
+    };
+    verdict(false).assert_clean();
+    let report = verdict(true);
+    assert_eq!(report.conclusion(), Conclusion::Violated, "{report}");
+    assert!(report.to_string().contains("after add(7)"), "{report}");
 }
