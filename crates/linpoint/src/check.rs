@@ -5,13 +5,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use linpoint_sched::explore::Search;
+use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::strategy::shared_dfs::{Pool, SharedDfs};
 use linpoint_sched::{Execution, Limits};
 
 use crate::argument::Domain;
+use crate::asked_twice;
 use crate::counterexample::Counterexample;
-use crate::explored::{Exploration, Finding};
+use crate::explored::{Exploration, Finding, Stop};
 use crate::linearize::Criterion;
-use crate::plan::{self, Reached, Search};
+use crate::plan::{self, Reached};
 use crate::report::{Coverage, Report};
 use crate::scenario::{Alphabet, Scenario, Size, shapes};
 use crate::spec::{Object, Specification};
@@ -134,11 +138,21 @@ impl<O: Object> Check<O> {
     }
 
     /// Checks, and returns what was found and what was covered.
+    ///
+    /// # Panics
+    /// If the specification answers the same question in two ways.
     pub fn report(self) -> Report {
         let start = Instant::now();
         let deadline = start + self.time_limit;
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
         let scenarios = self.scenarios(deadline, &mut coverage);
+        // The last is among the longest.
+        if let Some(text) = scenarios.last().and_then(asked_twice::difference) {
+            panic!(
+                "the specification {} is not deterministic, so nothing can be compared with it: {text}",
+                std::any::type_name::<O::Spec>()
+            );
+        }
         let mut open: Vec<usize> = (0..scenarios.len()).collect();
         for level in 0.. {
             let (found, reached) = self.pass(&scenarios, &open, level, deadline);
@@ -149,8 +163,8 @@ impl<O: Object> Check<O> {
             }
             coverage.note(&reached);
             open.retain(|&index| !coverage.is_done(index));
-            // Only the automatic search goes further at each level; the others have done what they can.
-            if open.is_empty() || self.search != Search::Auto || Instant::now() >= deadline {
+            // Others have done what they can.
+            if open.is_empty() || !plan::has_levels(self.search) || Instant::now() >= deadline {
                 break;
             }
         }
@@ -264,6 +278,11 @@ impl<O: Object> Check<O> {
                 }
             }
         };
+        if self.workers > 1
+            && let ([index], Some(dfs)) = (open, self.shareable())
+        {
+            return self.share(scenarios, *index, dfs, deadline);
+        }
         if self.workers == 1 || open.len() == 1 {
             work();
         } else {
@@ -277,6 +296,64 @@ impl<O: Object> Check<O> {
         let first =
             lock(&findings).drain(..).min_by_key(|finding: &(usize, Box<Finding<O::Spec>>)| finding.0);
         (first, std::mem::take(&mut *lock(&all_reached)))
+    }
+
+    /// A search that several workers can share.
+    fn shareable(&self) -> Option<Dfs> {
+        match self.search {
+            Search::Dfs => Some(Dfs::new()),
+            Search::BoundedDfs(bound) | Search::Preemptions(bound) => Some(Dfs::bounded(bound)),
+            _ => None,
+        }
+    }
+
+    /// Explores one scenario on all workers.
+    fn share(
+        &self,
+        scenarios: &[Scenario<O::Spec>],
+        index: usize,
+        dfs: Dfs,
+        deadline: Instant,
+    ) -> Pass<O::Spec> {
+        let pool = Pool::new(dfs, self.workers);
+        let work = || {
+            let mut execution = self.execution();
+            let mut exploration = Exploration::<O>::new(&scenarios[index], self.criterion);
+            let mut cut = false;
+            let mut finding = None;
+            if let Some(mut share) = SharedDfs::new(&pool) {
+                let walked = exploration.walk(&mut execution, &mut share, u64::MAX, Some(deadline));
+                cut = share.was_cut();
+                if !matches!(walked, Ok(Stop::Exhausted)) {
+                    pool.end();
+                }
+                finding = walked.err();
+            }
+            let (runs, questions) = (exploration.runs, exploration.questions());
+            let claims = std::mem::take(&mut exploration.claims);
+            (finding, cut, Reached { runs, claims, questions, ..Reached::default() })
+        };
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.workers).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+        });
+        let mut whole = Reached::default();
+        let (mut found, mut cut) = (None, false);
+        let all_there = parts.len() == self.workers;
+        for (finding, part_cut, part) in parts {
+            found = found.or(finding);
+            cut |= part_cut;
+            whole.runs += part.runs;
+            whole.questions += part.questions;
+            whole.claims.merge(&part.claims);
+        }
+        whole.exhausted = all_there && !pool.is_over();
+        whole.complete = whole.exhausted && !cut;
+        if let (Search::BoundedDfs(bound) | Search::Preemptions(bound), true) = (self.search, whole.exhausted)
+        {
+            whole.bound = Some(bound);
+        }
+        (found.map(|finding| (index, finding)), vec![(index, whole)])
     }
 
     /// The scenario as a list of numbers for a token.

@@ -14,6 +14,7 @@ use linpoint_sched::strategy::replay::Replay;
 use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, explore as sched};
 
 use crate::check::fingerprint;
+use crate::claims::Claims;
 use crate::counterexample::Counterexample;
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
@@ -43,6 +44,8 @@ pub struct Exploration {
 pub struct Explored {
     /// What was covered.
     pub walked: Walked,
+    /// What became of the claims in these executions.
+    pub claims: Claims,
     /// What is wrong, if anything was found.
     pub counterexample: Option<Counterexample>,
 }
@@ -62,12 +65,14 @@ impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.counterexample {
             Some(counterexample) => write!(f, "{counterexample}"),
-            None => write!(
-                f,
-                "{}: nothing wrong in {}, memory sequentially consistent",
-                self.verdict(),
-                self.walked
-            ),
+            None => {
+                let verdict = self.verdict();
+                write!(f, "{verdict}: nothing wrong in {}, memory sequentially consistent", self.walked)?;
+                if self.claims.made > 0 {
+                    write!(f, "\n{}", self.claims)?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -123,12 +128,18 @@ impl Exploration {
 
     /// Explores, and returns what was found and what was covered.
     pub fn report<F: Fn() + Sync>(&self, program: F) -> Explored {
-        let mut walked = sched::explore(&program, &self.plan, &mut |_| ControlFlow::Continue(()));
+        let mut claims = Claims::default();
+        let mut walked = sched::explore(&program, &self.plan, &mut |seen| {
+            if seen.run.claims && !matches!(seen.run.ending, Ending::Failed(_)) {
+                claims.add(&seen.claims);
+            }
+            ControlFlow::Continue(())
+        });
         let counterexample = walked.found.take().map(|found| {
             let found = self.with_fewer_preemptions(&program, found);
             self.draw(&program, &found)
         });
-        Explored { walked, counterexample }
+        Explored { walked, claims, counterexample }
     }
 
     /// The failing schedule of `token` again: for a debugger. Panics with the counterexample if it still fails.

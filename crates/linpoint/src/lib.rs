@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod argument;
+mod asked_twice;
 mod check;
 mod claims;
 mod counterexample;
@@ -30,9 +31,14 @@ pub use linpoint_claim::{Procedure, Var, procedure, tressa};
 pub use linpoint_macros::{Viewed, object, procedure, spec};
 #[doc(no_inline)]
 pub use linpoint_monitor as monitor;
+pub use linpoint_sched::explore::Search;
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
-pub use plan::Search;
 pub use report::{Coverage, Report};
 pub use scenario::Scenario;
 pub use spec::{Object, Specification};
 pub use token::{Token, TokenError, Turn};
+
+/// The guide, whose examples are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/explorer.md")]
+mod guide {}

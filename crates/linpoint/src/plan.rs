@@ -1,36 +1,26 @@
 //! Which strategies a scenario is given to, and for how long.
+//!
+//! **Automatic** choice, level by level, each ten times as far as the one before, over all scenarios that are left: the
+//! race-reversal queue, which comes to bugs first and is done with small scenarios at once; then the search over states
+//! where states can be compared (long loops under contention have few states and many traces); then source-DPOR. If none
+//! of them comes to its end, preemption bounds 0, 1, 2, … as far as they come, so that something can be said for sure.
 
 use std::time::Instant;
 
 use linpoint_sched::Execution;
+use linpoint_sched::explore::Search;
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::dpor::Dpor;
+use linpoint_sched::strategy::pct::Pct;
+use linpoint_sched::strategy::preemption_bound::PreemptionBound;
 use linpoint_sched::strategy::race_reversal::RaceReversal;
+use linpoint_sched::strategy::random_walk::RandomWalk;
 
 use crate::claims::Claims;
 use crate::explored::{Exploration, Finding, Results, Stop};
 use crate::spec::Object;
 use crate::stateful::Stateful;
-
-/// How the schedules of a scenario are walked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Search {
-    /// The race-reversal queue first, then what fits the program.
-    #[default]
-    Auto,
-    /// Every schedule, one by one.
-    Dfs,
-    /// Every schedule with at most so many preemptions.
-    Preemptions(u32),
-    /// One run a trace, by source-DPOR.
-    Dpor,
-    /// One run a trace, by the race-reversal queue.
-    RaceReversal,
-    /// Every state: needs [`crate::Heap`] as the global allocator.
-    States,
-}
 
 /// How far the exploration of a scenario came.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +35,15 @@ pub(crate) struct Reached {
     pub(crate) states: usize,
     /// Was everything done that was asked for, though that is not every schedule?
     pub(crate) exhausted: bool,
+    /// Which part a reduced search had done when it was left, between 0 and 1. A guess.
+    pub(crate) progress: Option<f64>,
+    /// Schedules that were drawn at random.
+    pub(crate) random: u64,
+}
+
+/// Does the search go further at each level?
+pub(crate) fn has_levels(search: Search) -> bool {
+    matches!(search, Search::Auto | Search::RandomWalk | Search::UniformWalk | Search::Pct(_))
 }
 
 /// Explores a scenario as far as `level` allows: each level ten times as far as the one before.
@@ -55,18 +54,22 @@ pub(crate) fn explore<O: Object>(
     level: u32,
     deadline: Instant,
 ) -> Result<Reached, Box<Finding<O::Spec>>> {
-    let allowed = match search {
-        Search::Auto => 3_000u64.saturating_mul(10u64.saturating_pow(level)),
-        _ => u64::MAX,
-    };
+    let allowed =
+        if has_levels(search) { 3_000u64.saturating_mul(10u64.saturating_pow(level)) } else { u64::MAX };
+    // Another seed at each level: the same schedules again would show nothing.
+    let seed = u64::from(level);
     let mut walk = Walk { exploration, execution, deadline: Some(deadline), reached: Reached::default() };
     match search {
         Search::Auto => walk.auto(level, allowed)?,
         Search::Dfs => walk.reached.complete = walk.follow(&mut Dfs::new(), allowed)?,
-        Search::Preemptions(bound) => walk.bounded(bound)?,
+        Search::BoundedDfs(bound) | Search::Preemptions(bound) => walk.bounded(bound)?,
         Search::Dpor => walk.reached.complete = walk.follow(&mut Dpor::new(), allowed)?,
         Search::RaceReversal => walk.reached.complete = walk.follow(&mut RaceReversal::new(), allowed)?,
         Search::States => walk.states(allowed)?,
+        Search::RandomWalk => walk.at_random(&mut RandomWalk::new(seed, allowed))?,
+        Search::UniformWalk => walk.at_random(&mut RandomWalk::uniform(seed, allowed))?,
+        Search::Pct(depth) => walk.at_random(&mut Pct::new(seed, allowed, depth))?,
+        _ => walk.auto(level, allowed)?,
     }
     let mut reached = walk.reached;
     reached.runs = exploration.runs;
@@ -83,9 +86,6 @@ struct Walk<'w, 'a, O: Object> {
 }
 
 impl<O: Object> Walk<'_, '_, O> {
-    /// The queue finds bugs first, and is done with small scenarios at once. What it leaves is for a search over states
-    /// where states can be compared (long loops under contention have few states and many traces), and for
-    /// DPOR where not.
     fn auto(&mut self, level: u32, allowed: u64) -> Result<(), Box<Finding<O::Spec>>> {
         /// More traces than this cost the queue too much memory.
         const QUEUE: u64 = 30_000;
@@ -96,10 +96,27 @@ impl<O: Object> Walk<'_, '_, O> {
         }
         drop(queue);
         self.states(allowed)?;
-        if !self.reached.complete {
-            self.reached.complete = self.follow(&mut Dpor::new(), allowed)?;
+        if self.reached.complete {
+            return Ok(());
         }
+        let mut dpor = Dpor::new();
+        self.reached.complete = self.follow(&mut dpor, allowed)?;
+        if self.reached.complete {
+            return Ok(());
+        }
+        self.reached.progress = Some(dpor.progress());
+        let mut bounds = PreemptionBound::new(0, u32::MAX);
+        self.follow(&mut bounds, allowed)?;
+        self.reached.bound = bounds.completed();
+        self.reached.complete = bounds.is_complete();
         Ok(())
+    }
+
+    fn at_random(&mut self, strategy: &mut dyn Strategy) -> Result<(), Box<Finding<O::Spec>>> {
+        let before = self.exploration.runs;
+        let walked = self.follow(strategy, u64::MAX);
+        self.reached.random = self.exploration.runs - before;
+        walked.map(|_| ())
     }
 
     /// Follows `strategy`; has it come to its end?

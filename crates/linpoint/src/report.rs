@@ -73,6 +73,12 @@ pub struct Coverage {
     pub states: usize,
     /// What became of the claims in these executions.
     pub claims: Claims,
+    /// Scenarios begun and not completed, by the bound on preemptions up to which every schedule was explored.
+    bounds: BTreeMap<Option<u32>, usize>,
+    /// About which part of the reduced searches of those was done, on average.
+    progress: Option<f64>,
+    /// Schedules drawn at random.
+    random: u64,
     listing_cut: bool,
     reached: BTreeMap<usize, Reached>,
 }
@@ -105,6 +111,8 @@ impl Coverage {
             known.complete |= now.complete;
             known.bound = known.bound.max(now.bound);
             known.exhausted |= now.exhausted;
+            known.progress = now.progress.or(known.progress);
+            self.random += now.random;
             known.states = known.states.max(now.states);
             known.questions = known.questions.max(now.questions);
         }
@@ -121,9 +129,14 @@ impl Coverage {
         self.untouched = scenarios - self.reached.len();
         self.questions = self.reached.values().map(|reached| reached.questions).sum();
         self.states = self.reached.values().map(|reached| reached.states).sum();
-        let bounds: Vec<Option<u32>> =
-            self.reached.values().filter(|reached| !reached.complete).map(|reached| reached.bound).collect();
-        self.least_bound = bounds.into_iter().min().flatten();
+        let mut guesses = Vec::new();
+        for reached in self.reached.values().filter(|reached| !reached.complete) {
+            *self.bounds.entry(reached.bound).or_default() += 1;
+            guesses.extend(reached.progress);
+        }
+        self.least_bound = self.bounds.keys().next().copied().flatten();
+        let count = guesses.len() as f64;
+        self.progress = (!guesses.is_empty()).then(|| guesses.into_iter().sum::<f64>() / count);
     }
 }
 
@@ -137,19 +150,24 @@ impl fmt::Display for Coverage {
                 self.scenarios, self.size, self.executions
             );
         }
-        let begun = self.scenarios - self.complete - self.untouched;
         write!(
             f,
             "nothing wrong in {} executions; of {} scenarios ({}): every schedule of {}",
             self.executions, self.scenarios, self.size, self.complete
         )?;
-        if begun > 0 {
-            match self.least_bound {
+        for (bound, count) in self.bounds.iter().rev() {
+            match bound {
                 Some(bound) => {
-                    write!(f, ", every schedule with at most {bound} preemptions of {begun} more")?;
+                    write!(f, ", every schedule with at most {bound} preemptions of {count} more")?;
                 }
-                None => write!(f, ", some schedules of {begun} more")?,
+                None if self.random > 0 => {
+                    write!(f, ", {} random schedules of {count} more", self.random)?;
+                }
+                None => write!(f, ", some schedules of {count} more")?,
             }
+        }
+        if let Some(part) = self.progress {
+            write!(f, " (by a rough guess {:.2} % of the traces of those not done)", part * 100.0)?;
         }
         if self.untouched > 0 {
             write!(f, ", {} not begun", self.untouched)?;
@@ -158,5 +176,27 @@ impl fmt::Display for Coverage {
             write!(f, "; larger scenarios were not listed")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_finished_is_said() {
+        let mut coverage = Coverage::new("3 threads".to_owned(), Criterion::Linearizability);
+        let done = Reached { runs: 10, complete: true, ..Reached::default() };
+        let bounded = |bound| Reached { runs: 100, bound, progress: Some(0.5), ..Reached::default() };
+        coverage.note(&[(0, done), (1, bounded(Some(2))), (2, bounded(Some(2))), (3, bounded(None))]);
+        coverage.finish(6);
+        assert_eq!(
+            coverage.to_string(),
+            "nothing wrong in 310 executions; of 6 scenarios (3 threads): every schedule of 1, every schedule with at \
+             most 2 preemptions of 2 more, some schedules of 1 more (by a rough guess 50.00 % of the traces of those not \
+             done), 2 not begun"
+        );
+        assert_eq!(coverage.least_bound, None);
+        assert!(!coverage.is_whole());
     }
 }

@@ -10,12 +10,16 @@ pub use std::sync::atomic::Ordering;
 
 use crate::event::{Action, Effect, Intent};
 use crate::execution::{Handle, current};
+use crate::stranger;
 
 /// Announces `action` on `address` and returns when it may happen.
 #[inline]
 #[track_caller]
 fn announce(action: Action, address: usize) -> Option<Handle> {
-    let handle = current()?;
+    let Some(handle) = current() else {
+        stranger::uses(address);
+        return None;
+    };
     handle.point(Intent::new(action, address));
     Some(handle)
 }

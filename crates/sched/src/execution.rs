@@ -27,6 +27,7 @@ use crate::location::Locations;
 use crate::panics;
 use crate::run::{Blocked, Ending, Run, ThreadRecord};
 use crate::spin::Spin;
+use crate::stranger;
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
 
@@ -95,6 +96,8 @@ pub struct Execution {
     claiming: claims::State,
     recorder: Option<Recorder>,
     shims: shim::State,
+    /// How many uses by strangers there had been when the run began.
+    strangers: u64,
     /// What the running thread had in its registers, and where its stack ended, when it called the explorer.
     entry: local_state::Entry,
     limits: Limits,
@@ -151,6 +154,7 @@ impl Execution {
     /// An execution, ready to run programs within `limits`.
     pub fn new(limits: Limits) -> Box<Execution> {
         panics::install();
+        stranger::arrive();
         Box::new(Execution {
             run: Run::default(),
             threads: Vec::new(),
@@ -175,6 +179,7 @@ impl Execution {
             claiming: claims::State::default(),
             recorder: None,
             shims: shim::State::new(),
+            strangers: 0,
             entry: local_state::Entry::default(),
             limits,
             compares: false,
@@ -315,6 +320,7 @@ impl Execution {
         self.locations.clear();
         self.failure = None;
         self.hidden_state = false;
+        self.strangers = stranger::noted();
         self.reset_claims();
     }
 
@@ -332,6 +338,12 @@ impl Execution {
         }
         if self.failure.is_none() {
             self.failure = self.shims.judge(&self.run);
+        }
+        if stranger::noted() != self.strangers {
+            let locations = &self.locations;
+            let is_ours =
+                |address| (0..locations.len()).any(|loc| locations.address(Loc(loc as u32)) == address);
+            self.failure = stranger::found(self.strangers, is_ours).or(self.failure.take());
         }
         if let Some(failure) = self.failure.take() {
             self.run.ending = Ending::Failed(failure);
@@ -476,6 +488,7 @@ impl Execution {
 
 impl Drop for Execution {
     fn drop(&mut self) {
+        stranger::leave();
         debug_assert!(self.alive.is_empty(), "every stack is unwound when a run ends");
         for fiber in self.fibers.drain(..) {
             fiber.give_back(self.limits.stack_size);

@@ -9,21 +9,13 @@
 //! A run that fails ends there, and what others would have done after that is not seen: what is covered is
 //! stated only if nothing failed, or is to be read as "up to the failures found".
 //!
-//! **Several workers** share a plain or bounded depth-first search: who has nothing left takes the untried choice
-//! nearest to the root from another. Source-DPOR and the queue are not shared: the one keeps what is to be tried
-//! along one path, the other grows from every run. The random strategies are, with a seed for each worker. With one
-//! worker the result depends on the plan alone, as long as no time limit cuts it.
+//! With one worker the result depends on the plan alone, as long as no time limit cuts it.
 
-use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::clocks::Clocks;
-use crate::event::ThreadId;
 use crate::execution::{Execution, Limits};
-use crate::failure::Failure;
 use crate::run::{Ending, Run};
 use crate::strategy::Strategy;
 use crate::strategy::dfs::Dfs;
@@ -32,13 +24,18 @@ use crate::strategy::pct::Pct;
 use crate::strategy::preemption_bound::PreemptionBound;
 use crate::strategy::race_reversal::RaceReversal;
 use crate::strategy::random_walk::RandomWalk;
-use crate::strategy::replay::Replay;
+
+mod coverage;
+mod parallel;
+
+pub use coverage::{Coverage, Covered, Found, Stop};
+pub use parallel::explore_in_parallel;
 
 /// How the schedules are walked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Search {
-    /// The queue first, then what fits the program.
+    /// The race-reversal queue first, then what fits the program.
     #[default]
     Auto,
     /// Every schedule, one by one.
@@ -57,8 +54,10 @@ pub enum Search {
     UniformWalk,
     /// Random priorities, for bugs of this depth.
     Pct(usize),
-    /// This schedule.
-    Replay(Vec<ThreadId>),
+    /// Every state, where an object is compared with a specification: what may still explain the past is part of the
+    /// state. Needs [`crate::Heap`] as the global allocator. A program without a specification is searched as by
+    /// [`Search::Auto`].
+    States,
 }
 
 /// What to do, and how much of it.
@@ -104,6 +103,8 @@ impl Default for Plan {
 pub struct Seen<'a> {
     /// The run.
     pub run: &'a Run,
+    /// What became of its claims.
+    pub claims: std::cell::Ref<'a, linpoint_claim::Monitor>,
     strategy: &'a mut dyn Strategy,
     clocks: &'a mut Clocks,
 }
@@ -121,87 +122,6 @@ impl Seen<'_> {
     }
 }
 
-/// What a run that failed was.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// What went wrong.
-    pub failure: Failure,
-    /// Who went, step by step.
-    pub schedule: Vec<ThreadId>,
-    /// The number of the run, from 1.
-    pub run: u64,
-}
-
-/// What was covered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Covered {
-    /// Every schedule.
-    Every,
-    /// Every schedule with at most so many preemptions.
-    Preemptions(u32),
-    /// Some schedules.
-    Some,
-}
-
-/// Why the exploration ended; of several workers, the last of these counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stop {
-    /// There was nothing left to do.
-    Done,
-    /// The queue was as large as allowed.
-    Memory,
-    /// As many runs as allowed were made.
-    Runs,
-    /// The time was up.
-    Time,
-    /// The visitor had seen enough.
-    Visitor,
-    /// A run failed.
-    Failure,
-}
-
-/// What came of an exploration.
-#[derive(Clone, Debug)]
-pub struct Coverage {
-    /// What was covered.
-    pub covered: Covered,
-    /// Why it ended.
-    pub stop: Stop,
-    /// How many runs were made, abandoned ones included.
-    pub runs: u64,
-    /// How many of them were abandoned, because what would have followed was known.
-    pub abandoned: u64,
-    /// About which part was done of the search that was cut short, between 0 and 1. A guess: it takes branches for
-    /// equally large.
-    pub progress: Option<f64>,
-    /// How many prefixes the queue held when it was left.
-    pub pending: Option<usize>,
-    /// Were the schedules drawn at random?
-    pub random: bool,
-    /// The first run that failed.
-    pub found: Option<Found>,
-}
-
-impl fmt::Display for Coverage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = self.runs;
-        match self.covered {
-            Covered::Every => write!(f, "every schedule ({runs} runs)")?,
-            Covered::Preemptions(bound) => {
-                write!(f, "every schedule with at most {bound} preemptions ({runs} runs)")?;
-            }
-            Covered::Some if self.random => write!(f, "{runs} random schedules")?,
-            Covered::Some => write!(f, "{runs} schedules")?,
-        }
-        match self.progress {
-            Some(part) if self.covered != Covered::Every => {
-                write!(f, ", by a rough guess {:.2} % of the search that was cut short", part * 100.0)
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Explores `program` as `plan` says, and shows every full run to `visit`, which may end the exploration.
 pub fn explore(
     program: &dyn Fn(),
@@ -214,155 +134,6 @@ pub fn explore(
         search => explorer.single(search),
     }
     explorer.coverage
-}
-
-/// Explores `program` with `workers` OS threads; each makes its own visitor with `visitor`. Searches that cannot be
-/// shared are made by one.
-pub fn explore_in_parallel<V>(
-    program: &(dyn Fn() + Sync),
-    plan: &Plan,
-    workers: usize,
-    visitor: &(dyn Fn(usize) -> V + Sync),
-) -> Coverage
-where
-    V: FnMut(Seen<'_>) -> ControlFlow<()>,
-{
-    let first = match &plan.search {
-        Search::Dfs => Dfs::new(),
-        Search::BoundedDfs(bound) => Dfs::bounded(*bound),
-        Search::RandomWalk | Search::UniformWalk | Search::Pct(_) => {
-            return explore_at_random(program, plan, workers, visitor);
-        }
-        _ => return explore(program, plan, &mut visitor(0)),
-    };
-    let pool = Pool {
-        left: Mutex::new((vec![first], workers)),
-        changed: Condvar::new(),
-        hungry: AtomicUsize::new(0),
-        over: AtomicBool::new(false),
-    };
-    let runs_each = plan.runs.map(|runs| runs.div_ceil(workers as u64));
-    let plan = Plan { runs: runs_each, ..plan.clone() };
-    let (pool, plan) = (&pool, &plan);
-    let parts: Vec<(Coverage, bool)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers)
-            .map(|worker| {
-                scope.spawn(move || {
-                    let mut visit = visitor(worker);
-                    let mut explorer = Explorer::new(program, plan, &mut visit);
-                    let cut = explorer.share(pool);
-                    (explorer.coverage, cut)
-                })
-            })
-            .collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
-    });
-    let cut = parts.iter().any(|part| part.1);
-    let mut whole = merge(parts.into_iter().map(|part| part.0));
-    if whole.stop == Stop::Done {
-        whole.covered = match plan.search {
-            Search::BoundedDfs(bound) if cut => Covered::Preemptions(bound),
-            _ => Covered::Every,
-        };
-    }
-    whole
-}
-
-fn explore_at_random<V>(
-    program: &(dyn Fn() + Sync),
-    plan: &Plan,
-    workers: usize,
-    visitor: &(dyn Fn(usize) -> V + Sync),
-) -> Coverage
-where
-    V: FnMut(Seen<'_>) -> ControlFlow<()>,
-{
-    let runs = plan.runs.map(|runs| runs.div_ceil(workers as u64));
-    let parts: Vec<Coverage> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers)
-            .map(|worker| {
-                let plan = Plan { runs, seed: plan.seed.wrapping_add(worker as u64), ..plan.clone() };
-                scope.spawn(move || explore(program, &plan, &mut visitor(worker)))
-            })
-            .collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
-    });
-    merge(parts.into_iter())
-}
-
-/// One coverage out of those of the workers: the least of them decides.
-fn merge(parts: impl Iterator<Item = Coverage>) -> Coverage {
-    let mut whole = Coverage::nothing();
-    for part in parts {
-        whole.runs += part.runs;
-        whole.abandoned += part.abandoned;
-        whole.random |= part.random;
-        whole.stop = whole.stop.max(part.stop);
-        whole.found = whole.found.or(part.found);
-        whole.progress = whole.progress.or(part.progress);
-    }
-    whole
-}
-
-impl Coverage {
-    fn nothing() -> Coverage {
-        Coverage {
-            covered: Covered::Some,
-            stop: Stop::Done,
-            runs: 0,
-            abandoned: 0,
-            progress: None,
-            pending: None,
-            random: false,
-            found: None,
-        }
-    }
-}
-
-/// The parts of a tree that nobody searches yet.
-struct Pool {
-    /// They, and how many workers are at work.
-    left: Mutex<(Vec<Dfs>, usize)>,
-    changed: Condvar,
-    hungry: AtomicUsize,
-    over: AtomicBool,
-}
-
-impl Pool {
-    /// Something to do, unless everybody is done.
-    fn take(&self) -> Option<Dfs> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.1 -= 1;
-        self.hungry.fetch_add(1, Ordering::Relaxed);
-        loop {
-            if self.over.load(Ordering::Relaxed) {
-                break;
-            }
-            if let Some(dfs) = left.0.pop() {
-                left.1 += 1;
-                self.hungry.fetch_sub(1, Ordering::Relaxed);
-                return Some(dfs);
-            }
-            if left.1 == 0 {
-                break;
-            }
-            left = self.changed.wait(left).unwrap_or_else(PoisonError::into_inner);
-        }
-        self.changed.notify_all();
-        None
-    }
-
-    fn give(&self, dfs: Dfs) {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).0.push(dfs);
-        self.changed.notify_one();
-    }
-
-    /// Nobody shall go on.
-    fn end(&self) {
-        let _left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        self.over.store(true, Ordering::Relaxed);
-        self.changed.notify_all();
-    }
 }
 
 /// One worker.
@@ -470,7 +241,7 @@ impl<'a> Explorer<'a> {
         let (seed, runs) = (self.plan.seed, u64::MAX);
         self.coverage.random = matches!(search, Search::RandomWalk | Search::UniformWalk | Search::Pct(_));
         match search {
-            Search::Auto => self.auto(),
+            Search::Auto | Search::States => self.auto(),
             Search::Dfs => {
                 let mut dfs = Dfs::new();
                 self.walk(&mut dfs, share, |_| false);
@@ -511,32 +282,7 @@ impl<'a> Explorer<'a> {
             Search::RandomWalk => self.walk(&mut RandomWalk::new(seed, runs), share, |_| false),
             Search::UniformWalk => self.walk(&mut RandomWalk::uniform(seed, runs), share, |_| false),
             Search::Pct(depth) => self.walk(&mut Pct::new(seed, runs, *depth), share, |_| false),
-            Search::Replay(schedule) => {
-                self.walk(&mut Replay::new(schedule.clone()), share, |_| false);
-            }
         }
-    }
-
-    /// Works on parts of a shared search. Returns whether its bound kept a schedule out.
-    fn share(&mut self, pool: &Pool) -> bool {
-        let mut cut = false;
-        while let Some(mut dfs) = pool.take() {
-            self.walk(&mut dfs, self.all(), |dfs| {
-                if pool.hungry.load(Ordering::Relaxed) > 0
-                    && let Some(part) = dfs.split()
-                {
-                    pool.give(part);
-                }
-                pool.over.load(Ordering::Relaxed)
-            });
-            cut |= dfs.was_cut();
-            if self.coverage.stop != Stop::Done {
-                self.coverage.progress = Some(dfs.progress());
-                pool.end();
-                break;
-            }
-        }
-        cut
     }
 
     /// Makes the runs of one strategy. `full` is asked before each run but the first whether to leave it.
@@ -564,7 +310,8 @@ impl<'a> Explorer<'a> {
 
     /// Makes one run. Returns why it must be the last, if it must.
     fn run(&mut self, strategy: &mut dyn Strategy) -> Option<Stop> {
-        let run = self.execution.run(self.program, strategy);
+        self.execution.run(self.program, strategy);
+        let run = self.execution.record();
         self.coverage.runs += 1;
         let failure = match &run.ending {
             Ending::Abandoned => {
@@ -582,7 +329,8 @@ impl<'a> Explorer<'a> {
             let (failure, schedule) = (failure.clone(), run.schedule());
             self.coverage.found = Some(Found { failure, schedule, run: self.coverage.runs });
         }
-        let seen = Seen { run, strategy, clocks: &mut self.clocks };
+        let claims = self.execution.claims();
+        let seen = Seen { run, claims, strategy, clocks: &mut self.clocks };
         if (self.visit)(seen).is_break() {
             return Some(Stop::Visitor);
         }

@@ -28,6 +28,7 @@ pub mod random;
 mod run;
 pub mod semaphore;
 mod spin;
+mod stranger;
 pub mod strategy;
 pub mod sync;
 pub mod thread;

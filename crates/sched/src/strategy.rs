@@ -15,6 +15,7 @@ pub mod preemption_bound;
 pub mod race_reversal;
 pub mod random_walk;
 pub mod replay;
+pub mod shared_dfs;
 
 /// A walk over the schedules of a program.
 pub trait Strategy {

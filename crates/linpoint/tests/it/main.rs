@@ -2,6 +2,7 @@
 
 mod claims;
 mod explore;
+mod misuse;
 mod searches;
 mod treiber;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use linpoint::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use linpoint::{Object, Search, check, tressa};
+use linpoint::{Object, Scenario, Search, check, tressa};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Sum(u32);
@@ -125,4 +125,36 @@ fn claims_hide_no_history() {
 #[test]
 fn load_and_store_are_caught() {
     all_verdicts::<Racy>("violated");
+}
+
+/// One scenario, searched by one worker and by several: as many schedules, and the same verdict.
+#[test]
+fn a_single_scenario_is_shared() {
+    use SumOp::{Add, Read};
+    let scenario = || Scenario {
+        before: vec![],
+        threads: vec![vec![Add(1), Read()], vec![Add(2)], vec![Read()]],
+        after: vec![],
+    };
+    for search in [Search::Dfs, Search::Preemptions(2), Search::BoundedDfs(1)] {
+        let report =
+            |workers| check::<OneCell>().scenario(scenario()).search(search).workers(workers).report();
+        let (one, four) = (report(1), report(4));
+        assert_eq!(one.coverage.executions, four.coverage.executions, "{search:?}");
+        assert_eq!(one.to_string(), four.to_string());
+        let broken = check::<Racy>().scenario(scenario()).search(Search::Dfs).workers(4).report();
+        assert_eq!(broken.verdict(), "violated");
+    }
+}
+
+#[test]
+fn random_schedules_are_no_proof() {
+    for search in [Search::RandomWalk, Search::UniformWalk, Search::Pct(3)] {
+        let limit = Duration::from_millis(100);
+        let report = check::<OneCell>().threads(2).ops(1).search(search).time_limit(limit).report();
+        assert_eq!(report.verdict(), "unknown");
+        assert!(report.to_string().contains("random schedules of"), "{report}");
+        let report = check::<Racy>().threads(2).ops(1).search(search).report();
+        assert_eq!(report.verdict(), "violated", "{search:?}: {report}");
+    }
 }

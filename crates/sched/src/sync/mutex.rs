@@ -16,6 +16,7 @@ use std::thread::panicking;
 
 use crate::event::{Action, Intent, ThreadId, ThreadSet, Wait};
 use crate::execution::{Handle, current};
+use crate::stranger;
 
 /// Mutual exclusion around a value.
 pub struct Mutex<T: ?Sized> {
@@ -98,6 +99,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             return self.guard(Some(self.real.lock().unwrap_or_else(PoisonError::into_inner)));
         };
         // SAFETY: the mutex is borrowed for longer than the thread stands at the point.

@@ -14,6 +14,7 @@ use std::thread::panicking;
 
 use crate::event::{Action, Intent, ThreadId, ThreadSet, Wait};
 use crate::execution::{Handle, current};
+use crate::stranger;
 
 /// A lock for many readers or one writer.
 pub struct RwLock<T: ?Sized> {
@@ -150,6 +151,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             return self.read_guard(Some(self.real.read().unwrap_or_else(PoisonError::into_inner)));
         };
         // SAFETY: the lock is borrowed for longer than the thread stands at the point.
@@ -182,6 +184,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             return self.write_guard(Some(self.real.write().unwrap_or_else(PoisonError::into_inner)));
         };
         // SAFETY: the lock is borrowed for longer than the thread stands at the point.

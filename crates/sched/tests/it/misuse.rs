@@ -155,6 +155,47 @@ fn a_program_that_is_not_the_same_twice() {
     assert!(text.contains("thread 0 is about to store, and was about to load before"), "{text}");
 }
 
+/// Runs `program` again and again until something is wrong: what an OS thread does comes when it comes.
+fn misused(program: impl Fn()) -> String {
+    for _ in 0..1_000 {
+        if let Some(failure) = first_failure(&program) {
+            return failure.to_string();
+        }
+    }
+    panic!("nobody noticed");
+}
+
+#[test]
+fn an_os_thread_that_nobody_controls() {
+    let text = misused(|| {
+        let shared = Arc::new(AtomicU32::new(0));
+        shared.store(1, SeqCst);
+        let other = Arc::clone(&shared);
+        let stranger =
+            std::thread::Builder::new().name(String::from("stray")).spawn(move || other.load(SeqCst));
+        stranger.unwrap().join().unwrap();
+    });
+    assert!(text.starts_with("misuse: the OS thread `stray` uses an object of the program at "), "{text}");
+    assert!(text.contains("misuse.rs") && text.contains("linpoint::thread"), "{text}");
+    let text = misused(|| {
+        let shared = Arc::new(Mutex::new(0));
+        drop(shared.lock());
+        let other = Arc::clone(&shared);
+        std::thread::spawn(move || drop(other.lock())).join().unwrap();
+    });
+    assert!(text.starts_with("misuse: the OS thread uses an object"), "{text}");
+}
+
+#[test]
+fn an_os_thread_with_objects_of_its_own_is_fine() {
+    let found = outcomes(|| {
+        let shared = AtomicU32::new(0);
+        let own = std::thread::spawn(|| AtomicU32::new(3).load(SeqCst)).join().unwrap();
+        shared.fetch_add(own, SeqCst) + shared.load(SeqCst)
+    });
+    assert_eq!(found.fine(), [3]);
+}
+
 #[test]
 fn an_exploration_inside_an_exploration() {
     let text = first_failure(|| {

@@ -35,7 +35,7 @@ fn broken_snapshot(search: &Search, roles: [usize; 4], writes: usize) -> Option<
     };
     let mut runs = 0;
     let mut found = false;
-    let plan = Plan { search: search.clone(), time: None, ..Plan::default() };
+    let plan = Plan { search: *search, time: None, ..Plan::default() };
     explore(&program, &plan, &mut |mut seen| {
         runs += 1;
         let key = key(seen.run, seen.clocks(), operations);

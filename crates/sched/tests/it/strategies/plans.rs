@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use linpoint_sched::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::explore::{Covered, Plan, Search, Stop, explore, explore_in_parallel};
 use linpoint_sched::semaphore::Semaphore;
+use linpoint_sched::strategy::replay::Replay;
+use linpoint_sched::{Ending, Execution, Limits};
 
 use super::named_programs::{Snapshot, michael_scott, snapshots, together, treiber};
 
@@ -75,7 +77,7 @@ fn workers_share_a_depth_first_search() {
         for workers in 1..4 {
             let found = Mutex::new(BTreeSet::new());
             let coverage =
-                explore_in_parallel(&|| snapshots(Snapshot::write), &plan(search.clone()), workers, &|_| {
+                explore_in_parallel(&|| snapshots(Snapshot::write), &plan(search), workers, &|_| {
                     let found = &found;
                     move |mut seen: linpoint_sched::explore::Seen<'_>| {
                         let fingerprint = seen.clocks().trace_fingerprint();
@@ -92,7 +94,7 @@ fn workers_share_a_depth_first_search() {
 #[test]
 fn random_searches_depend_on_the_seed_alone() {
     for search in [Search::RandomWalk, Search::UniformWalk, Search::Pct(3)] {
-        let plan = |seed| Plan { seed, runs: Some(200), ..plan(search.clone()) };
+        let plan = |seed| Plan { seed, runs: Some(200), ..plan(search) };
         let (first, text) = traces(&|| michael_scott(2), &plan(7));
         let (again, _) = traces(&|| michael_scott(2), &plan(7));
         let (other, _) = traces(&|| michael_scott(2), &plan(8));
@@ -138,9 +140,9 @@ fn the_first_failure_ends_it_and_can_be_replayed() {
         assert_eq!(coverage.stop, Stop::Failure);
         let found = coverage.found.expect("the philosophers starve");
         assert_eq!(found.failure.name(), "deadlock");
-        let again =
-            explore(&program, &plan(Search::Replay(found.schedule)), &mut |_| ControlFlow::Continue(()));
-        assert_eq!(again.found.map(|found| found.failure.name()), Some("deadlock"));
+        let mut execution = Execution::new(Limits::default());
+        let again = execution.run(&program, &mut Replay::new(found.schedule));
+        assert!(matches!(&again.ending, Ending::Stuck(failure) if failure.name() == "deadlock"));
     }
     let meant = Plan { stuck_fails: false, ..plan(Search::Auto) };
     let coverage = explore(&program, &meant, &mut |_| ControlFlow::Continue(()));
