@@ -26,7 +26,7 @@ use crate::object::Object;
 use crate::registry::Registry;
 use crate::report::Report;
 use crate::shadow::Shadow;
-use crate::shadows::Entries;
+use crate::shadows::{Entries, Layers};
 use crate::stamp::Stamps;
 use crate::status::{Gauges, Status};
 use crate::verifier::{self, Verifier};
@@ -55,10 +55,12 @@ pub enum View {
     Set,
     /// Keys, and copies count.
     Multiset,
+    /// A cache over a store: locations with the highest bit set are the cache's, and hide the others ([`Layers`]).
+    Layers,
 }
 
 impl View {
-    const ALL: [View; 3] = [View::Map, View::Set, View::Multiset];
+    const ALL: [View; 4] = [View::Map, View::Set, View::Multiset, View::Layers];
 
     /// Its name in a log.
     pub fn name(self) -> &'static str {
@@ -66,6 +68,7 @@ impl View {
             View::Map => "map",
             View::Set => "set",
             View::Multiset => "multiset",
+            View::Layers => "layers",
         }
     }
 
@@ -80,6 +83,7 @@ impl View {
             View::Map => Box::new(Entries::map()),
             View::Set => Box::new(Entries::set()),
             View::Multiset => Box::new(Entries::multiset()),
+            View::Layers => Box::new(Layers::new(2, |location| usize::from(location.0 >> 63 == 0))),
         }
     }
 }

@@ -4,5 +4,6 @@ mod bad_input;
 mod corpus;
 mod fmt;
 mod readme;
+mod refine;
 mod run;
 mod verdicts;
