@@ -38,6 +38,11 @@ pub enum Command {
     /// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a sequential object
     /// that runs the operations in the order of these points. The same arguments give the same history, everywhere.
     Generate(GenerateArgs),
+    /// Run an algorithm under every schedule, within bounds
+    ///
+    /// The program is one of the algorithm language (docs/language.md). Every interleaving of the steps of a client's threads is visited; a history that no order
+    /// explains, an error, an assertion that fails or a deadlock is shown as a run with its source lines.
+    Explore(crate::explore::ExploreArgs),
     /// Write programs of the algorithm language in the one layout
     Fmt(crate::fmt::FmtArgs),
     /// List the built-in specifications and their operations
@@ -107,7 +112,7 @@ pub enum EngineArg {
 }
 
 /// Reads `60s`, `500ms`, `5m`, `1h`; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let scale = match unit.trim() {
@@ -122,7 +127,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads `2GiB`, `500MB`, `64k`; a bare number is bytes.
-fn bytes(text: &str) -> Result<usize, String> {
+pub fn bytes(text: &str) -> Result<usize, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let unit = unit.trim().to_ascii_lowercase();

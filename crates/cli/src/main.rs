@@ -4,6 +4,7 @@
 
 mod args;
 mod check;
+mod explore;
 mod fault;
 mod fmt;
 mod generate;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Refine(args) => refine::run(&args),
         Command::Generate(args) => generate::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),

@@ -10,7 +10,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known
         .into_iter()
         .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count().max(2) / 2).min(3))
+        .filter(|(distance, candidate)| {
+            let length = candidate.chars().count();
+            *distance <= (length.max(2) / 2).min(3) && *distance < length.max(name.chars().count())
+        })
         .min()
         .map(|(_, candidate)| candidate)
 }
@@ -50,5 +53,6 @@ mod tests {
         assert_eq!(nearest("node", known), Some("Node"));
         assert_eq!(nearest("nxt", known), Some("next"));
         assert_eq!(nearest("elephant", known), None);
+        assert_eq!(nearest("z", ["f"]), None);
     }
 }

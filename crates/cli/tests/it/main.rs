@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod corpus;
+mod explore;
 mod fmt;
 mod readme;
 mod refine;

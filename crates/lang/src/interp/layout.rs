@@ -201,6 +201,29 @@ impl<'p> Machine<'p> {
         &state.words[..self.frames]
     }
 
+    /// The value of an expression made of numbers and sizes.
+    pub fn constant(&self, e: &Expr) -> Word {
+        constant(e, &self.sizes)
+    }
+
+    /// Every shared slot, and where it is in the row.
+    pub fn shared_slots(&self) -> Vec<(usize, &'p Slot)> {
+        let mut slots = Vec::new();
+        for ((global, start), length) in self.program.globals.iter().zip(&self.globals).zip(&self.lengths) {
+            let elements = if global.length.is_some() { *length as usize } else { 1 };
+            for element in 0..elements {
+                let first = start + element * global.slots.len();
+                slots.extend(global.slots.iter().enumerate().map(|(field, slot)| (first + field, slot)));
+            }
+        }
+        slots
+    }
+
+    /// How many words a cell takes: its header and the fields of the widest kind of record.
+    pub fn cell_width(&self) -> usize {
+        self.cell
+    }
+
     /// How many cells the heap has.
     pub fn cells(&self, state: &State) -> usize {
         (state.words.len() - self.heap) / self.cell

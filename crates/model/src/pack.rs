@@ -1,0 +1,132 @@
+//! States as bytes: small numbers take one; locals that are dead, and threads that run nothing, take none.
+
+use linpoint_lang::flow::live_locals;
+use linpoint_lang::interp::{Machine, State};
+use linpoint_lang::program::{NONE, UNSET, Word};
+
+use crate::monitor::MonitorId;
+
+/// Everything that is the case: the program's state, what explains the history, how many calls each thread made, how many values were handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Full {
+    pub state: State,
+    pub monitor: MonitorId,
+    pub made: Vec<u8>,
+    pub fresh: u8,
+}
+
+pub(crate) struct Packer {
+    /// Live locals of each node.
+    live: Vec<Vec<u16>>,
+}
+
+impl Packer {
+    pub fn new(machine: &Machine<'_>) -> Packer {
+        let live = live_locals(machine.program)
+            .iter()
+            .map(|live| (0..live.len()).filter(|&local| live[local]).map(|local| local as u16).collect())
+            .collect();
+        Packer { live }
+    }
+
+    pub fn pack(&self, machine: &Machine<'_>, full: &Full, out: &mut Vec<u8>) {
+        out.clear();
+        put(out, full.monitor as Word);
+        out.push(full.fresh);
+        out.extend_from_slice(&full.made);
+        machine.shared(&full.state).iter().for_each(|word| put(out, *word));
+        for thread in 0..machine.threads {
+            let frame = &full.state.words[machine.frame_range(thread)];
+            put(out, frame[0]);
+            if frame[0] >= 0 {
+                for &local in &self.live[frame[0] as usize] {
+                    put(out, frame[1 + usize::from(local)]);
+                }
+            }
+        }
+        let width = machine.cell_width();
+        for cell in full.state.words[machine.heap_start()..].chunks_exact(width) {
+            put(out, cell[0]);
+            let fields = machine.program.records[cell[0].unsigned_abs() as usize - 1].fields.len();
+            cell[1..=fields].iter().for_each(|word| put(out, *word));
+        }
+    }
+
+    pub fn unpack(&self, machine: &Machine<'_>, mut bytes: &[u8], full: &mut Full) {
+        let bytes = &mut bytes;
+        full.monitor = get(bytes) as MonitorId;
+        full.fresh = bytes[0];
+        full.made.clear();
+        full.made.extend_from_slice(&bytes[1..1 + machine.threads]);
+        *bytes = &bytes[1 + machine.threads..];
+        let words = &mut full.state.words;
+        words.clear();
+        for _ in 0..machine.frame_range(0).start {
+            words.push(get(bytes));
+        }
+        for thread in 0..machine.threads {
+            let frame = machine.frame_range(thread);
+            words.resize(frame.end, UNSET);
+            let pc = get(bytes);
+            words[frame.start] = pc;
+            if pc >= 0 {
+                for &local in &self.live[pc as usize] {
+                    words[frame.start + 1 + usize::from(local)] = get(bytes);
+                }
+            }
+        }
+        while !bytes.is_empty() {
+            let start = words.len();
+            words.resize(start + machine.cell_width(), 0);
+            words[start] = get(bytes);
+            let fields = machine.program.records[words[start].unsigned_abs() as usize - 1].fields.len();
+            for field in 1..=fields {
+                words[start + field] = get(bytes);
+            }
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, word: Word) {
+    match word {
+        NONE => out.push(0),
+        UNSET => out.push(1),
+        -8..=240 => out.push((word + 10) as u8),
+        241..=0xffff => {
+            out.push(254);
+            out.extend_from_slice(&(word as u16).to_le_bytes());
+        }
+        _ => {
+            out.push(255);
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+fn get(bytes: &mut &[u8]) -> Word {
+    let (word, used) = match bytes[0] {
+        0 => (NONE, 1),
+        1 => (UNSET, 1),
+        254 => (Word::from(u16::from_le_bytes([bytes[1], bytes[2]])), 3),
+        255 => (Word::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]), 5),
+        small => (Word::from(small) - 10, 1),
+    };
+    *bytes = &bytes[used..];
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{get, put};
+    use linpoint_lang::program::{NONE, UNSET};
+
+    #[test]
+    fn words_survive() {
+        let words = [NONE, UNSET, -9, -8, -1, 0, 1, 240, 241, 255, 65535, 65536, -100_000, i32::MAX];
+        let mut bytes = Vec::new();
+        words.iter().for_each(|word| put(&mut bytes, *word));
+        let mut rest = bytes.as_slice();
+        assert_eq!(words.map(|_| get(&mut rest)), words);
+        assert!(rest.is_empty());
+    }
+}

@@ -1,0 +1,222 @@
+//! The specification as a table: states and results are numbered, and what a call may do in a state is worked out once.
+
+use linpoint_history::{Builtin, Call, OpCode, ProcessId, Spec, Value, specs};
+use linpoint_lang::Program;
+use linpoint_lang::interp::{Choices, Machine, Outcome, State};
+use linpoint_lang::program::{NONE, OpId, ResultType, SpecSource, Type, Word};
+use rustc_hash::FxHashMap;
+
+/// A state of the specification, by number.
+pub(crate) type SpecId = u32;
+
+/// A call: who, what, with which arguments; by number.
+pub(crate) type CallId = u32;
+
+/// A result, by number.
+pub(crate) type ResultId = u32;
+
+/// A call that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Made {
+    pub thread: usize,
+    pub op: OpId,
+    pub args: Vec<Word>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum SpecState {
+    Builtin(specs::State),
+    Block(State),
+}
+
+enum Source<'p> {
+    Builtin(Box<Builtin>, Vec<Option<OpCode>>),
+    Block(Box<Machine<'p>>),
+}
+
+/// More steps than this of one operation of a `spec` are taken for a loop.
+const MAX_STEPS: usize = 10_000;
+
+/// The specification of a program.
+pub(crate) struct Reference<'p> {
+    program: &'p Program,
+    source: Source<'p>,
+    states: Vec<SpecState>,
+    state_ids: FxHashMap<SpecState, SpecId>,
+    pub calls: Vec<Made>,
+    call_ids: FxHashMap<Made, CallId>,
+    pub results: Vec<Value>,
+    result_ids: FxHashMap<Value, ResultId>,
+    table: FxHashMap<(SpecId, CallId), Vec<(ResultId, SpecId)>>,
+    /// Does it matter who calls?
+    pub by_thread: bool,
+}
+
+impl<'p> Reference<'p> {
+    /// The specification, if the program has one that can be run.
+    pub fn new(program: &'p Program, sizes: &[Word]) -> Option<Reference<'p>> {
+        let (source, initial, by_thread) = match &program.spec {
+            SpecSource::Nothing => return None,
+            SpecSource::Builtin(spec) => {
+                let codes = program.operations.iter().map(|op| spec.signature().find(&op.name)).collect();
+                let by_thread = spec.observes_process();
+                (Source::Builtin(spec.clone(), codes), SpecState::Builtin(spec.initial()), by_thread)
+            }
+            SpecSource::Block(block) => {
+                let machine = Machine::with_sizes(block, 1, sizes.to_vec());
+                let initial = SpecState::Block(machine.initial().ok()?);
+                (Source::Block(Box::new(machine)), initial, false)
+            }
+        };
+        let mut reference = Reference {
+            program,
+            source,
+            states: Vec::new(),
+            state_ids: FxHashMap::default(),
+            calls: Vec::new(),
+            call_ids: FxHashMap::default(),
+            results: Vec::new(),
+            result_ids: FxHashMap::default(),
+            table: FxHashMap::default(),
+            by_thread,
+        };
+        reference.state(initial);
+        Some(reference)
+    }
+
+    fn state(&mut self, state: SpecState) -> SpecId {
+        if let Some(id) = self.state_ids.get(&state) {
+            return *id;
+        }
+        let id = self.states.len() as SpecId;
+        self.states.push(state.clone());
+        self.state_ids.insert(state, id);
+        id
+    }
+
+    /// The number of a call.
+    pub fn call(&mut self, thread: usize, op: OpId, args: &[Word]) -> CallId {
+        let made = Made { thread, op, args: args.to_vec() };
+        if let Some(id) = self.call_ids.get(&made) {
+            return *id;
+        }
+        let id = self.calls.len() as CallId;
+        self.calls.push(made.clone());
+        self.call_ids.insert(made, id);
+        id
+    }
+
+    /// The number of the result that these words stand for.
+    pub fn result(&mut self, op: OpId, words: &[Word]) -> ResultId {
+        let value = result_value(self.program, &self.program.operation(op).result, words);
+        self.result_value(value)
+    }
+
+    fn result_value(&mut self, value: Value) -> ResultId {
+        if let Some(id) = self.result_ids.get(&value) {
+            return *id;
+        }
+        let id = self.results.len() as ResultId;
+        self.results.push(value.clone());
+        self.result_ids.insert(value, id);
+        id
+    }
+
+    /// What a call may answer in a state, and where that leaves the object.
+    pub fn outcomes(&mut self, state: SpecId, call: CallId) -> &[(ResultId, SpecId)] {
+        if !self.table.contains_key(&(state, call)) {
+            let found = self.work_out(state, call);
+            self.table.insert((state, call), found);
+        }
+        &self.table[&(state, call)]
+    }
+
+    fn work_out(&mut self, state: SpecId, call: CallId) -> Vec<(ResultId, SpecId)> {
+        let made = self.calls[call as usize].clone();
+        let before = self.states[state as usize].clone();
+        let found: Vec<(Value, SpecState)> = match (&self.source, before) {
+            (Source::Builtin(spec, codes), SpecState::Builtin(before)) => {
+                let Some(op) = codes[made.op.index()] else { return Vec::new() };
+                let arg = argument(self.program, &made);
+                let call = Call { op, process: ProcessId(made.thread as u32), arg: &arg };
+                spec.outcomes(&before, call).into_iter().map(|(v, s)| (v, SpecState::Builtin(s))).collect()
+            }
+            (Source::Block(machine), SpecState::Block(before)) => run(machine, before, &made),
+            _ => Vec::new(),
+        };
+        let mut numbered: Vec<(ResultId, SpecId)> =
+            found.into_iter().map(|(value, state)| (self.result_value(value), self.state(state))).collect();
+        numbered.sort_unstable();
+        numbered.dedup();
+        numbered
+    }
+}
+
+/// Every way an operation of a `spec` can end.
+fn run(machine: &Machine<'_>, mut before: State, made: &Made) -> Vec<(Value, SpecState)> {
+    machine.call(&mut before, 0, made.op, &made.args);
+    let (mut open, mut ends) = (vec![before], Vec::new());
+    let result = &machine.program.operation(made.op).result;
+    for _ in 0..MAX_STEPS {
+        let Some(state) = open.pop() else { break };
+        let Some(pc) = machine.pc(&state, 0) else { continue };
+        for edge in 0..machine.program.node(pc).edges.len() {
+            let mut choices = Choices::default();
+            loop {
+                let mut after = state.clone();
+                match machine.step(&mut after, 0, edge, &mut choices, &mut Vec::new()) {
+                    Ok(Outcome::Moved) => open.push(after),
+                    Ok(Outcome::Returned(words)) => {
+                        machine.canonical(&mut after);
+                        let value = result_value(machine.program, result, &words);
+                        ends.push((value, SpecState::Block(after)));
+                    }
+                    // A specification that goes wrong allows nothing on that way.
+                    Ok(Outcome::Disabled) | Err(_) => {}
+                }
+                if !choices.next() {
+                    break;
+                }
+            }
+        }
+    }
+    ends
+}
+
+fn argument(program: &Program, made: &Made) -> Value {
+    argument_value(program, made.op, &made.args)
+}
+
+/// The argument of a call as histories write it.
+pub fn argument_value(program: &Program, op: OpId, args: &[Word]) -> Value {
+    let operation = program.operation(op);
+    let values: Vec<Value> =
+        args.iter().zip(&operation.locals).map(|(word, slot)| value(program, &slot.ty, *word)).collect();
+    match values.len() {
+        0 => Value::Null,
+        1 => values.into_iter().next().unwrap_or(Value::Null),
+        _ => Value::list(values),
+    }
+}
+
+/// A result as histories write it.
+pub fn result_value(program: &Program, result: &ResultType, words: &[Word]) -> Value {
+    if result.optional && words == [NONE] {
+        return Value::Null;
+    }
+    let mut values = result.parts.iter().zip(words).map(|(ty, word)| value(program, ty, *word));
+    if result.tuple { Value::list(values) } else { values.next().unwrap_or(Value::Null) }
+}
+
+fn value(program: &Program, ty: &Type, word: Word) -> Value {
+    match ty {
+        _ if word == NONE => Value::Null,
+        Type::Bool => Value::Bool(word != 0),
+        Type::Enum(id) => {
+            let variants = &program.enums[id.index()].variants;
+            variants.get(word as usize).map_or(Value::Null, |name| Value::text(name))
+        }
+        Type::Option(inner) => value(program, inner, word),
+        _ => Value::Int(i64::from(word)),
+    }
+}

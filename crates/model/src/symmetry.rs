@@ -1,0 +1,164 @@
+//! Threads that have the same to do are interchangeable: they are put in the order of their frames.
+//!
+//! Any renaming of such threads gives a state with the same futures, so any choice of one is sound; the order by frames is not always the same for two states that could be
+//! renamed into one another (pointers are compared only with null), which costs states, not soundness.
+
+use std::cmp::Ordering;
+
+use linpoint_lang::interp::Machine;
+use linpoint_lang::program::{NONE, Slot, Type, UNSET, Word};
+
+use crate::client::Workload;
+use crate::monitor::Monitor;
+use crate::pack::Full;
+
+/// Which thread comes to each place.
+pub(crate) type Order = [usize; 16];
+
+pub(crate) struct Symmetry {
+    /// For each thread, the first that has the same to do.
+    class: Vec<usize>,
+    /// Where thread numbers are: shared words, locals of each operation, fields of each kind of record.
+    shared: Vec<usize>,
+    locals: Vec<Vec<usize>>,
+    fields: Vec<Vec<usize>>,
+    /// Locals of each operation that hold pointers or thread numbers: only compared with null or none.
+    vague: Vec<Vec<bool>>,
+}
+
+impl Symmetry {
+    pub fn new(machine: &Machine<'_>, workload: &Workload, by_thread: bool) -> Symmetry {
+        let first = |thread: usize| {
+            let same = (0..thread).find(|other| workload.threads[*other] == workload.threads[thread]);
+            if by_thread { thread } else { same.unwrap_or(thread) }
+        };
+        let program = machine.program;
+        let threads_in = |slots: &[Slot]| (0..slots.len()).filter(|&i| names_thread(&slots[i].ty)).collect();
+        let operations = || program.operations.iter();
+        let vague = |slots: &[Slot]| slots.iter().map(|s| names_thread(&s.ty) || is_pointer(&s.ty)).collect();
+        Symmetry {
+            class: (0..machine.threads).map(first).collect(),
+            shared: machine
+                .shared_slots()
+                .into_iter()
+                .filter(|(_, slot)| names_thread(&slot.ty))
+                .map(|(at, _)| at)
+                .collect(),
+            locals: operations().map(|op| threads_in(&op.locals)).collect(),
+            fields: program.records.iter().map(|record| threads_in(&record.fields)).collect(),
+            vague: operations().map(|op| vague(&op.locals)).collect(),
+        }
+    }
+
+    /// Puts interchangeable threads in order; says which thread came to each place, if any changed.
+    pub fn sort(
+        &self,
+        machine: &Machine<'_>,
+        monitor: Option<&mut Monitor<'_>>,
+        full: &mut Full,
+    ) -> Option<Order> {
+        let threads = machine.threads;
+        if (1..threads).all(|t| self.class[t] == t) {
+            return None;
+        }
+        // Thread `order[i]` comes to place i. Few threads: insertion.
+        let mut order: Order = [0; 16];
+        for (i, place) in order.iter_mut().enumerate() {
+            *place = i;
+        }
+        let mut sorted = true;
+        for end in 1..threads {
+            let mut at = end;
+            while let Some(before) = (0..at).rev().find(|&b| self.class[b] == self.class[at]) {
+                if self.compare(machine, full, order[before], order[at]) != Ordering::Greater {
+                    break;
+                }
+                order.swap(before, at);
+                sorted = false;
+                at = before;
+            }
+        }
+        if sorted {
+            return None;
+        }
+        self.apply(machine, monitor, full, &order[..threads]);
+        Some(order)
+    }
+
+    fn compare(&self, machine: &Machine<'_>, full: &Full, a: usize, b: usize) -> Ordering {
+        let (x, y) = (&full.state.words[machine.frame_range(a)], &full.state.words[machine.frame_range(b)]);
+        let first = (full.made[a], x[0]).cmp(&(full.made[b], y[0]));
+        if first != Ordering::Equal || x[0] < 0 {
+            return first;
+        }
+        let vague = &self.vague[machine.program.nodes[x[0] as usize].op.index()];
+        for (local, vague) in vague.iter().enumerate() {
+            let (p, q) = (x[1 + local], y[1 + local]);
+            let known = |word: Word| word == 0 || word == NONE || word == UNSET;
+            let order = match vague {
+                true => known(p).cmp(&known(q)),
+                false => p.cmp(&q),
+            };
+            if order != Ordering::Equal {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// Thread `order[i]` comes to place i.
+    pub fn apply(
+        &self,
+        machine: &Machine<'_>,
+        monitor: Option<&mut Monitor<'_>>,
+        full: &mut Full,
+        order: &[usize],
+    ) {
+        let old = full.state.words.clone();
+        let made = full.made.clone();
+        let mut place = [0 as Word; 16];
+        for (new, was) in order.iter().enumerate() {
+            full.made[new] = made[*was];
+            full.state.words[machine.frame_range(new)].copy_from_slice(&old[machine.frame_range(*was)]);
+            place[*was] = new as Word;
+        }
+        let words = &mut full.state.words;
+        let rename = |word: &mut Word| {
+            if *word >= 0 && (*word as usize) < order.len() {
+                *word = place[*word as usize];
+            }
+        };
+        self.shared.iter().for_each(|at| rename(&mut words[*at]));
+        for thread in 0..machine.threads {
+            let frame = machine.frame_range(thread).start;
+            let pc = words[frame];
+            if pc >= 0 {
+                let op = machine.program.nodes[pc as usize].op.index();
+                self.locals[op].iter().for_each(|local| rename(&mut words[frame + 1 + local]));
+            }
+        }
+        for cell in words[machine.heap_start()..].chunks_exact_mut(machine.cell_width()) {
+            let record = cell[0].unsigned_abs() as usize - 1;
+            self.fields[record].iter().for_each(|field| rename(&mut cell[1 + field]));
+        }
+        if let Some(monitor) = monitor {
+            full.monitor = monitor.permute(full.monitor, order);
+        }
+    }
+}
+
+fn names_thread(ty: &Type) -> bool {
+    match ty {
+        Type::Thread | Type::Lock => true,
+        Type::Option(inner) => names_thread(inner),
+        _ => false,
+    }
+}
+
+fn is_pointer(ty: &Type) -> bool {
+    match ty {
+        Type::Pointer(_) => true,
+        Type::Option(inner) => is_pointer(inner),
+        _ => false,
+    }
+}

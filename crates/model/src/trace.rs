@@ -1,0 +1,179 @@
+//! From a violation to a run that shows it, found again from the start without renaming threads, and looked at a second time.
+
+use linpoint_lang::interp::State;
+use linpoint_lang::program::{OpId, Word};
+use linpoint_lang::span::Span;
+
+use crate::explore::{Explorer, Wrong};
+use crate::pack::Full;
+use crate::reference::{CallId, Reference, ResultId, SpecId};
+use crate::store::{StateId, Store};
+
+/// What a thread did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// Called an operation.
+    Call {
+        /// Which.
+        op: OpId,
+        /// With what.
+        args: Vec<Word>,
+    },
+    /// Took a step.
+    Step,
+    /// Returned from an operation.
+    Return {
+        /// Which.
+        op: OpId,
+        /// With what: a word a part.
+        result: Vec<Word>,
+    },
+}
+
+/// One step of a run that is shown.
+#[derive(Clone, Debug)]
+pub struct TraceStep {
+    /// Who.
+    pub thread: usize,
+    /// Where in the source.
+    pub span: Span,
+    /// What.
+    pub what: Happened,
+    /// The state after it.
+    pub state: State,
+}
+
+/// The run that leads to the violation: along the states by which it was found, each reached by a step from the one before. States are kept with their
+/// threads renamed; the names are followed, so that each thread keeps its own.
+pub(crate) fn find(
+    explorer: &mut Explorer<'_>,
+    initial: &Full,
+    store: &Store,
+    last: StateId,
+    wrong: &Wrong,
+) -> Option<Vec<TraceStep>> {
+    let mut path = vec![last];
+    while let Some(&id) = path.last()
+        && id != 0
+    {
+        path.push(store.parent(id));
+    }
+    path.reverse();
+    let threads = explorer.machine.threads;
+    let mut full = initial.clone();
+    // The thread at each place is really this one.
+    let mut real: Vec<usize> = (0..threads).collect();
+    let mut steps = Vec::new();
+    for id in path.into_iter().skip(1) {
+        let mut out = Vec::new();
+        // A state on the way has no bad step, or it would have been the last.
+        explorer.successors(&full, &mut out).ok()?;
+        let mut found = None;
+        for next in out {
+            let (name, order) = explorer.name_of(&next.full);
+            if name == store.get(id) {
+                found = Some((next.steps, order));
+                break;
+            }
+        }
+        let (taken, order) = found?;
+        keep(explorer, taken, &real, &mut steps);
+        if let Some(order) = order {
+            real = order[..threads].iter().map(|place| real[*place]).collect();
+        }
+        explorer.state_of(store.get(id), &mut full);
+    }
+    let mut out = Vec::new();
+    match (explorer.successors(&full, &mut out), wrong) {
+        (Err(bad), wrong) if bad.wrong == *wrong => keep(explorer, bad.steps, &real, &mut steps),
+        (Ok(()), Wrong::Deadlock) if out.is_empty() => {}
+        (Ok(()), Wrong::Stuck) => {}
+        _ => return None,
+    }
+    Some(steps)
+}
+
+/// Adds steps with the real names of threads.
+fn keep(explorer: &Explorer<'_>, taken: Vec<TraceStep>, real: &[usize], steps: &mut Vec<TraceStep>) {
+    // `apply` wants to know which thread comes to each place: the inverse.
+    let mut places = vec![0; real.len()];
+    for (place, thread) in real.iter().enumerate() {
+        places[*thread] = place;
+    }
+    for mut step in taken {
+        step.thread = real[step.thread];
+        let mut full = Full { state: step.state, monitor: 0, made: vec![0; real.len()], fresh: 0 };
+        explorer.symmetry.apply(&explorer.machine, None, &mut full, &places);
+        step.state = full.state;
+        steps.push(step);
+    }
+}
+
+/// An operation of a history.
+struct Operation {
+    call: CallId,
+    called: usize,
+    /// When it returned, and with what.
+    returned: Option<(usize, ResultId)>,
+}
+
+/// Is the history of a run really not linearizable? Every order is tried.
+pub(crate) fn recheck(reference: &mut Reference<'_>, steps: &[TraceStep]) -> bool {
+    let mut operations: Vec<Operation> = Vec::new();
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (time, step) in steps.iter().enumerate() {
+        match &step.what {
+            Happened::Call { op, args } => {
+                let who = if reference.by_thread { step.thread } else { 0 };
+                let call = reference.call(who, *op, args);
+                open.push((step.thread, operations.len()));
+                operations.push(Operation { call, called: time, returned: None });
+            }
+            Happened::Step => {}
+            Happened::Return { op, result } => {
+                let result = reference.result(*op, result);
+                if let Some(at) = open.iter().position(|(thread, _)| *thread == step.thread) {
+                    let (_, index) = open.swap_remove(at);
+                    operations[index].returned = Some((time, result));
+                }
+            }
+        }
+    }
+    !operations.is_empty() && !explained(reference, &operations, &mut vec![false; operations.len()], 0)
+}
+
+/// Can the operations not placed yet be put after those that are?
+fn explained(
+    reference: &mut Reference<'_>,
+    operations: &[Operation],
+    placed: &mut Vec<bool>,
+    spec: SpecId,
+) -> bool {
+    let left = |i: usize, placed: &[bool]| !placed[i] && operations[i].returned.is_some();
+    if !(0..operations.len()).any(|i| left(i, placed)) {
+        return true;
+    }
+    // The next one was called before every one that is left returned.
+    let first_return = (0..operations.len())
+        .filter(|&i| !placed[i])
+        .filter_map(|i| operations[i].returned.map(|(time, _)| time))
+        .min()
+        .unwrap_or(usize::MAX);
+    for index in 0..operations.len() {
+        if placed[index] || operations[index].called > first_return {
+            continue;
+        }
+        let outcomes = reference.outcomes(spec, operations[index].call).to_vec();
+        for (result, next) in outcomes {
+            if operations[index].returned.is_some_and(|(_, wanted)| wanted != result) {
+                continue;
+            }
+            placed[index] = true;
+            if explained(reference, operations, placed, next) {
+                return true;
+            }
+            placed[index] = false;
+        }
+    }
+    false
+}

@@ -1,0 +1,119 @@
+//! Without fusion and without symmetry there are more states and the same verdicts.
+
+use linpoint_lang::compile;
+use linpoint_model::{Bounds, Mode, Reductions, Verdict, Workload, explore};
+
+use crate::corpus::programs;
+
+fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Holds => "holds".into(),
+        Verdict::Violated(violation) => format!("{:?}", violation.wrong),
+        Verdict::Unknown(limit) => format!("{limit:?}"),
+    }
+}
+
+#[test]
+fn no_reduction_changes_a_verdict() {
+    let mut compared = 0;
+    for (path, _, program) in programs() {
+        // Small enough for no reduction at all.
+        let workload = Workload::general(&program, 2, 1);
+        for mode in [Mode::Anywhere, Mode::AtPoints] {
+            let run = |fusion: bool, symmetry: bool| {
+                let bounds = Bounds { reductions: Reductions { fusion, symmetry }, ..Bounds::default() };
+                explore(&program, &workload, mode, &bounds)
+            };
+            let reduced = run(true, true);
+            if reduced.states > 400 {
+                continue;
+            }
+            for (fusion, symmetry) in [(false, false), (true, false), (false, true)] {
+                let plain = run(fusion, symmetry);
+                let name = path.display();
+                assert_eq!(verdict(&reduced.verdict), verdict(&plain.verdict), "{name} {fusion} {symmetry}");
+                if matches!(plain.verdict, Verdict::Holds) {
+                    assert!(plain.states >= reduced.states, "{name}");
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 60, "{compared}");
+}
+
+/// The same with a violation that needs two operations of a thread.
+#[test]
+fn violations_survive_reductions() {
+    for name in
+        ["treiber-push-no-cas", "two-lock-dequeue-gap", "treiber-use-after-free", "snark", "treiber-free-aba"]
+    {
+        let (.., program) = programs()
+            .into_iter()
+            .find(|(path, ..)| path.ends_with(format!("{name}.lin")))
+            .expect("it is there");
+        let workload = Workload::of(&program.clients[0]);
+        for (fusion, symmetry) in [(false, false), (true, false), (false, true), (true, true)] {
+            let bounds = Bounds { reductions: Reductions { fusion, symmetry }, ..Bounds::default() };
+            let explored = explore(&program, &workload, Mode::Anywhere, &bounds);
+            let Verdict::Violated(violation) = &explored.verdict else {
+                panic!("{name}: {:?}", explored.verdict)
+            };
+            assert!(violation.rechecked, "{name}");
+        }
+    }
+}
+
+#[track_caller]
+fn says(text: &str, expected: &str) {
+    let (programs, wrong) = compile(text);
+    assert!(wrong.iter().all(|d| !d.is_error()), "{wrong:?}");
+    let workload = Workload::of(&programs[0].clients[0]);
+    let explored = explore(&programs[0], &workload, Mode::Anywhere, &Bounds::default());
+    assert_eq!(verdict(&explored.verdict), expected);
+}
+
+#[test]
+fn deadlocks_asserts_and_endless_loops() {
+    let locks = "shared a: lock\n shared b: lock\n op f() { lock(a)\n lock(b)\n unlock(b)\n unlock(a) }";
+    let g = "op g() { lock(b)\n lock(a)\n unlock(a)\n unlock(b) }";
+    says(
+        &format!("object T {{ {locks}\n {g}\n client c {{ thread {{ f() }} thread {{ g() }} }} }}"),
+        "Deadlock",
+    );
+    says(&format!("object T {{ {locks}\n client c {{ thread {{ f() }} thread {{ f() }} }} }}"), "holds");
+    let count = "shared n: int\n op f() { x = n\n n = x + 1\n y = n\n assert y < 2 }";
+    says(&format!("object T {{ {count}\n client c {{ thread {{ f() }} }} }}"), "holds");
+    says(&format!("object T {{ {count}\n client c {{ thread {{ f() f() }} }} }}"), "Error(AssertFailed)");
+    says(
+        "object T { op f() { loop { x = 1 } } client c { thread { f() } } }".replace("} }", "}\n }").as_str(),
+        "Endless",
+    );
+}
+
+/// A lost update: the counter is not one.
+#[test]
+fn a_counter_that_loses() {
+    let text = "object C : counter {
+      shared n: int
+      op increment() { x = n
+        n = x + 1 }
+      op read() -> int { return n }
+      client c { thread { increment(); read() } thread { increment() } }
+    }";
+    says(text, "NotLinearizable");
+    says(&text.replace("x = n\n        n = x + 1", "fetch_add(n, 1)"), "holds");
+}
+
+/// Limits make the verdict unknown, never holds.
+#[test]
+fn limits_are_said() {
+    let (.., program) =
+        programs().into_iter().find(|(path, ..)| path.ends_with("treiber.lin")).expect("it is there");
+    let workload = Workload::general(&program, 3, 2);
+    let bounds = Bounds { memory: 1 << 16, ..Bounds::default() };
+    let explored = explore(&program, &workload, Mode::Anywhere, &bounds);
+    assert_eq!(verdict(&explored.verdict), "Memory");
+    let bounds = Bounds { time: Some(std::time::Duration::ZERO), ..Bounds::default() };
+    assert_eq!(verdict(&explore(&program, &workload, Mode::Anywhere, &bounds).verdict), "Time");
+}
