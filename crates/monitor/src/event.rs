@@ -27,6 +27,7 @@
 //! numbers too, unless their thread is between an acquire and its release: then at the thread's next commit, or at the release of the last lock, whichever
 //! comes first. (Nobody else can see them before: that is what the lock is for.)
 //! The view must equal the specification's after each commit, and after each internal commit of the object's own threads.
+//! Where operations commit with windows, their writes lie inside the windows, and the views are compared where no window is open.
 
 use linpoint_history::Value;
 

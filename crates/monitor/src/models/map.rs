@@ -43,24 +43,26 @@ impl Model for MapModel {
         match call.op {
             codes::INSERT => {
                 let Some((key, value)) = call.arg.as_pair() else { return no("a key and a value") };
-                let old = self.get(key);
-                if old != result {
-                    return no(old);
+                let updated = self.entries.update(key, |old| match old.unwrap_or(&Value::Null) {
+                    old if old == result => Ok(Some(value.clone())),
+                    old => Err(no(old)),
+                });
+                if let Err(refused) = updated {
+                    return refused;
                 }
-                self.entries.set(key, Some(value.clone()));
                 touched.push(key.clone());
                 Applied::Yes
             }
             codes::GET => yes_if(self.get(call.arg), result),
             codes::REMOVE => {
-                let old = self.get(call.arg);
-                if old != result {
-                    return no(old);
+                let updated = self.entries.update(call.arg, |old| match old.unwrap_or(&Value::Null) {
+                    old if old == result => Ok(None),
+                    old => Err(no(old)),
+                });
+                if let Err(refused) = updated {
+                    return refused;
                 }
-                if self.entries.get(call.arg).is_some() {
-                    self.entries.set(call.arg, None);
-                    touched.push(call.arg.clone());
-                }
+                touched.push(call.arg.clone());
                 Applied::Yes
             }
             codes::LEN => yes_if(&Value::Int(self.entries.len() as i64), result),

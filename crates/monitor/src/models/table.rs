@@ -29,13 +29,13 @@ impl<V: Clone + Eq + Hash> Table<V> {
 
     #[inline]
     fn shard(key: &Value) -> usize {
-        // The high bits: the shard's own table uses the low ones.
-        (FxBuildHasher.hash_one(key) >> 40) as usize % SHARDS
+        (quick(key) >> 40) as usize % SHARDS
     }
 
     #[inline]
     fn hash(key: &Value, value: &V) -> u64 {
-        FxBuildHasher.hash_one((key, value))
+        // Multiplied with one another, so that two entries do not hash as the same two keys with values exchanged.
+        (quick(key) | 1).wrapping_mul(FxBuildHasher.hash_one(value) | 1)
     }
 
     pub fn len(&self) -> usize {
@@ -52,30 +52,43 @@ impl<V: Clone + Eq + Hash> Table<V> {
     }
 
     /// Sets the value at a key; none removes it.
-    #[inline]
     pub fn set(&mut self, key: &Value, value: Option<V>) {
+        let done: Result<(), ()> = self.update(key, |_| Ok(value));
+        debug_assert!(done.is_ok());
+    }
+
+    /// Changes what is at a key to what `change` makes of it, unless that refuses.
+    #[inline]
+    pub fn update<E>(
+        &mut self,
+        key: &Value,
+        change: impl FnOnce(Option<&V>) -> Result<Option<V>, E>,
+    ) -> Result<(), E> {
         let shard = Arc::make_mut(&mut self.shards[Self::shard(key)]);
-        match value {
-            Some(value) => {
-                self.digest = self.digest.wrapping_add(Self::hash(key, &value));
-                match shard.get_mut(key) {
-                    Some(place) => {
-                        let old = std::mem::replace(place, value);
-                        self.digest = self.digest.wrapping_sub(Self::hash(key, &old));
+        match shard.get_mut(key) {
+            Some(place) => {
+                let next = change(Some(place))?;
+                self.digest = self.digest.wrapping_sub(Self::hash(key, place));
+                match next {
+                    Some(next) => {
+                        self.digest = self.digest.wrapping_add(Self::hash(key, &next));
+                        *place = next;
                     }
                     None => {
-                        shard.insert(key.clone(), value);
-                        self.len += 1;
+                        shard.remove(key);
+                        self.len -= 1;
                     }
                 }
             }
             None => {
-                if let Some(old) = shard.remove(key) {
-                    self.digest = self.digest.wrapping_sub(Self::hash(key, &old));
-                    self.len -= 1;
+                if let Some(next) = change(None)? {
+                    self.digest = self.digest.wrapping_add(Self::hash(key, &next));
+                    shard.insert(key.clone(), next);
+                    self.len += 1;
                 }
             }
         }
+        Ok(())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Value, &V)> {
@@ -87,5 +100,14 @@ impl<V: Clone + Eq + Hash> Table<V> {
         self.len == other.len
             && self.digest == other.digest
             && shards.into_iter().all(|(mine, theirs)| Arc::ptr_eq(mine, theirs) || mine == theirs)
+    }
+}
+
+/// A hash that is a multiplication for integers, the usual keys.
+#[inline]
+fn quick(key: &Value) -> u64 {
+    match key {
+        Value::Int(n) => (*n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29),
+        key => FxBuildHasher.hash_one(key),
     }
 }

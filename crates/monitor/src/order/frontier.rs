@@ -5,9 +5,9 @@
 //! configurations. When a span closes, every sequence of open operations that ends in it is tried from every configuration that lacks it.
 //! No more is done, since an operation that is not needed yet may as well take effect later.
 //!
-//! Two rules keep it small. Before an operation only such others are tried as depend on it or on one already chosen
-//! ([`Model::concerns`]): what commutes with all that follows may come later. And of an operation that stays open for ever (nobody knows whether it took
-//! effect) nothing is tried that changes nothing.
+//! Three rules keep it small. Before an operation only such others are tried as depend on it or on one already chosen
+//! ([`Model::concerns`]): what commutes with all that follows may come later. Of an operation that stays open for ever (nobody knows whether it took
+//! effect) nothing is tried that changes nothing. And of two configurations that are equal but for such operations, the one that used fewer is kept.
 //!
 //! With one configuration and one open span, which is the usual case for windows, the operation is applied in place.
 
@@ -170,7 +170,29 @@ impl Frontier {
             return Err(Stuck::Refused { expected, state });
         }
         self.configs = found.take();
+        self.keep_frugal();
         Ok(())
+    }
+
+    /// Of two configurations that differ only in that one used more operations that stay open for ever, keeps the other: it may use them later, or never.
+    fn keep_frugal(&mut self) {
+        if self.optional == 0 || self.configs.len() < 2 {
+            return;
+        }
+        let optional = self.optional;
+        self.configs
+            .sort_by_key(|config| (config.model.digest(), config.done & !optional, config.done.count_ones()));
+        let mut kept: Vec<Config> = Vec::with_capacity(self.configs.len());
+        for config in std::mem::take(&mut self.configs) {
+            let key = |config: &Config| (config.model.digest(), config.done & !optional);
+            let group = kept.iter().rev().take_while(|other| key(other) == key(&config));
+            let wasteful =
+                |other: &Config| other.done & !config.done == 0 && other.model.same(&*config.model);
+            if !group.into_iter().any(wasteful) {
+                kept.push(config);
+            }
+        }
+        self.configs = kept;
     }
 
     /// The open spans that may matter for the one that closes: it, and what depends on one that matters.

@@ -92,6 +92,22 @@ impl Entries {
         touched.push(key);
     }
 
+    /// The usual case in a map, done at once: a slot's value is replaced, the key stays, and no other slot holds the key.
+    fn replaced(&mut self, before: Option<&Value>, after: &Value, touched: &mut Vec<Value>) -> bool {
+        let (Shape::Map, Some(before)) = (self.shape, before) else { return false };
+        let bare = |value: &Value| matches!(value, Value::List(items) if !is_list_of_pairs(items));
+        let (Some((key, _)), Some((same, value))) = (before.as_pair(), after.as_pair()) else { return false };
+        if key != same || !bare(before) || !bare(after) {
+            return false;
+        }
+        match self.keys.get_mut(key) {
+            Some(Held::One(held, 1)) => *held = value.clone(),
+            _ => return false,
+        }
+        touched.push(key.clone());
+        true
+    }
+
     fn shown(&self, held: &Held) -> Value {
         match (self.shape, held) {
             (Shape::Set, _) => Value::Bool(true),
@@ -148,6 +164,9 @@ impl Shadow for Entries {
         } else {
             self.locations.insert(write.location, write.value.clone())
         };
+        if self.replaced(before.as_ref(), &write.value, touched) {
+            return;
+        }
         for (value, sign) in [(before.as_ref(), -1), (Some(&write.value), 1)] {
             match value {
                 None | Some(Value::Null) => {}
