@@ -104,7 +104,7 @@ pub struct Summary {
     pub unjudged: u64,
     /// Numbers that are in no record, as far as can be told.
     pub missing: u64,
-    /// What was found since the last [`Checker::advance`].
+    /// What was found since the last [`crate::Checker::advance`].
     pub findings: Vec<Finding>,
 }
 
