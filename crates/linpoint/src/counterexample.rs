@@ -1,7 +1,8 @@
 //! A failure, made small and drawn.
 //!
 //! It is shrunk by scenario (leave an operation out, and look whether the same kind of failure is still there), then by
-//! preemptions (the smallest bound under which it shows). The schedule is then run once more with every step recorded,
+//! preemptions (the smallest bound under which it shows), and steps that do not matter to it are left out of the
+//! drawing. The schedule is run once more with every step recorded,
 //! and what that run shows is what is reported: the failure is never printed from memory.
 
 use std::fmt;
@@ -16,6 +17,7 @@ use crate::check::Check;
 use crate::explored::{Exploration, Fault, Finding, Results, program};
 use crate::linearize::{Criterion, Moment};
 use crate::plan;
+use crate::relevant::relevant;
 use crate::report::Coverage;
 use crate::scenario::Scenario;
 use crate::show::{self, Bar};
@@ -78,8 +80,13 @@ impl Counterexample {
         let mut replay = Replay::new(finding.schedule.clone());
         let again = observe(check, &mut execution, &scenario, &mut replay);
         match again {
-            Some((confirmed, trace)) => draw(check, &scenario, &confirmed, &trace, Vec::new()),
-            None => draw(check, &scenario, &finding, &Trace::default(), vec![token::NOT_AGAIN.to_owned()]),
+            Some((confirmed, trace, steps)) => {
+                draw(check, &scenario, &confirmed, (&trace, &steps), Vec::new())
+            }
+            None => {
+                let notes = vec![token::NOT_AGAIN.to_owned()];
+                draw(check, &scenario, &finding, (&Trace::default(), &[]), notes)
+            }
         }
     }
 
@@ -93,26 +100,32 @@ impl Counterexample {
         let mut execution = check.execution();
         let mut guided = Guided::new(token.turns.clone());
         coverage.executions = 1;
-        let (finding, trace) = observe(check, &mut execution, scenario, &mut guided)?;
+        let (finding, trace, steps) = observe(check, &mut execution, scenario, &mut guided)?;
         let notes = if guided.exact { Vec::new() } else { vec![token::CHANGED.to_owned()] };
-        Some(draw(check, scenario, &finding, &trace, notes))
+        Some(draw(check, scenario, &finding, (&trace, &steps), notes))
     }
 }
 
-/// Runs once with every step recorded; what is wrong with that run, if anything is.
+/// Runs once with every step recorded; what is wrong with that run, if anything is, and which of its steps matter.
 fn observe<O: Object>(
     check: &Check<O>,
     execution: &mut Execution,
     scenario: &Scenario<O::Spec>,
     strategy: &mut dyn linpoint_sched::strategy::Strategy,
-) -> Option<(Finding<O::Spec>, Trace)> {
+) -> Option<(Finding<O::Spec>, Trace, Vec<bool>)> {
     let results: Results<O::Spec> = Arc::new(Mutex::new(Vec::new()));
     let mut exploration = Exploration::<O>::new(scenario, check.criterion_asked());
     let trace = {
         let program = program::<O>(scenario, &results);
         execution.trace(&program, strategy).1
     };
-    exploration.judge(execution.record(), &results, false).err().map(|finding| (*finding, trace))
+    let finding = *exploration.judge(execution.record(), &results, false).err()?;
+    let failure = match &finding.fault {
+        Fault::Failure(failure) => Some(failure),
+        Fault::Unexplained { .. } => None,
+    };
+    let steps = relevant(execution.record(), failure);
+    Some((finding, trace, steps))
 }
 
 /// Leaves out operations as long as the same kind of failure remains.
@@ -163,7 +176,7 @@ fn draw<O: Object>(
     check: &Check<O>,
     scenario: &Scenario<O::Spec>,
     finding: &Finding<O::Spec>,
-    trace: &Trace,
+    (trace, steps): (&Trace, &[bool]),
     mut notes: Vec<String>,
 ) -> Counterexample {
     let parts = scenario.threads.len();
@@ -196,7 +209,7 @@ fn draw<O: Object>(
         headline,
         scenario: scenario.to_string(),
         history,
-        schedule: show::schedule(trace, &name),
+        schedule: show::schedule(trace, steps, &name),
         preemptions: finding.preemptions,
         token: token.to_string(),
         rechecked,

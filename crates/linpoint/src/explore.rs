@@ -16,6 +16,7 @@ use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, e
 use crate::check::fingerprint;
 use crate::claims::Claims;
 use crate::counterexample::Counterexample;
+use crate::relevant::relevant;
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
 
@@ -180,7 +181,8 @@ impl Exploration {
     fn with_fewer_preemptions(&self, program: &dyn Fn(), found: Found) -> Found {
         const TIME: Duration = Duration::from_millis(800);
         let deadline = Instant::now() + TIME;
-        let (_, _, (_, preemptions)) = self.observe(program, &mut Replay::new(found.schedule.clone()));
+        let (_, _, Outline { preemptions, .. }) =
+            self.observe(program, &mut Replay::new(found.schedule.clone()));
         for bound in 0..preemptions as u32 {
             let time = deadline.saturating_duration_since(Instant::now());
             let plan = Plan {
@@ -205,7 +207,7 @@ impl Exploration {
         let token = Token {
             program: fingerprint(std::any::type_name::<F>()),
             scenario: Vec::new(),
-            turns: run.0.clone(),
+            turns: run.turns.clone(),
         };
         counterexample(failure.as_ref().unwrap_or(&found.failure), &trace, token, run, notes)
     }
@@ -215,12 +217,19 @@ impl Exploration {
         let mut execution = Execution::new(self.plan.limits.clone());
         let trace = execution.trace(program, strategy).1;
         let run = execution.record();
-        (failure(run, self.plan.stuck_fails), trace, (token::turns(run), run.preemptions()))
+        let failure = failure(run, self.plan.stuck_fails);
+        let steps = relevant(run, failure.as_ref());
+        (failure, trace, Outline { turns: token::turns(run), preemptions: run.preemptions(), steps })
     }
 }
 
-/// The turns of a run, and how many preemptions it has.
-type Outline = (Vec<token::Turn>, usize);
+/// What is to be said of a run beside its steps.
+struct Outline {
+    turns: Vec<token::Turn>,
+    preemptions: usize,
+    /// For each step whether it matters to the failure.
+    steps: Vec<bool>,
+}
 
 fn failure(run: &Run, stuck_fails: bool) -> Option<Failure> {
     match &run.ending {
@@ -251,8 +260,8 @@ fn counterexample(
         headline,
         scenario: String::new(),
         history: String::new(),
-        schedule: show::schedule(trace, &name),
-        preemptions: outline.1,
+        schedule: show::schedule(trace, &outline.steps, &name),
+        preemptions: outline.preemptions,
         token: token.to_string(),
         rechecked,
         notes,

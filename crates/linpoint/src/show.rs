@@ -63,11 +63,13 @@ pub(crate) fn history(bars: &[Bar], moments: &[Moment]) -> String {
     text
 }
 
-/// The schedule, step by step: a column a thread, and the line of the source.
-pub(crate) fn schedule(trace: &Trace, name: &dyn Fn(ThreadId) -> String) -> String {
+/// The schedule, step by step: a column a thread, and the line of the source. Steps that are not `relevant` are only
+/// counted.
+pub(crate) fn schedule(trace: &Trace, relevant: &[bool], name: &dyn Fn(ThreadId) -> String) -> String {
+    let matters = |index: usize| relevant.get(index).copied().unwrap_or(true);
     let mut names = Names::default();
     let mut threads: Vec<ThreadId> = Vec::new();
-    for line in &trace.lines {
+    for (_, line) in trace.lines.iter().enumerate().filter(|(index, _)| matters(*index)) {
         if !threads.contains(&line.thread) {
             threads.push(line.thread);
         }
@@ -86,7 +88,7 @@ pub(crate) fn schedule(trace: &Trace, name: &dyn Fn(ThreadId) -> String) -> Stri
         })
         .collect();
     let mut widths: Vec<usize> = threads.iter().map(|&thread| name(thread).chars().count()).collect();
-    for (column, what, _) in &rows {
+    for (_, (column, what, _)) in rows.iter().enumerate().filter(|(index, _)| matters(*index)) {
         widths[*column] = widths[*column].max(what.chars().count());
     }
     let mut text = String::from("  step  ");
@@ -95,7 +97,16 @@ pub(crate) fn schedule(trace: &Trace, name: &dyn Fn(ThreadId) -> String) -> Stri
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
+    let mut left_out = Vec::new();
     for (index, (column, what, source)) in rows.iter().enumerate() {
+        if !matters(index) {
+            left_out.push(trace.lines[index].thread);
+            if matters(index + 1) || index + 1 == rows.len() {
+                let _ = writeln!(text, "     …  {}", left_out_in_words(&left_out, name));
+                left_out.clear();
+            }
+            continue;
+        }
         let _ = write!(text, "  {:4}  ", index + 1);
         for (other, &width) in widths.iter().enumerate() {
             let cell = if other == *column { what.as_str() } else { "" };
@@ -104,6 +115,15 @@ pub(crate) fn schedule(trace: &Trace, name: &dyn Fn(ThreadId) -> String) -> Stri
         let _ = writeln!(text, "{source}");
     }
     text
+}
+
+/// How many steps of whom are not shown.
+fn left_out_in_words(threads: &[ThreadId], name: &dyn Fn(ThreadId) -> String) -> String {
+    let mut names: Vec<String> = threads.iter().map(|&thread| name(thread)).collect();
+    names.sort();
+    names.dedup();
+    let steps = if threads.len() == 1 { "step" } else { "steps" };
+    format!("{} {steps} of {} left out: nothing here depends on them", threads.len(), names.join(", "))
 }
 
 /// One line about a claim that is false.

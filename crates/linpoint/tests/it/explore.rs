@@ -78,3 +78,28 @@ fn a_token_of_another_program_is_refused() {
         Some(linpoint::TokenError::Malformed)
     );
 }
+
+#[test]
+fn steps_that_do_not_matter_are_left_out() {
+    let explored = exploration().report(|| {
+        let counter = Arc::new(AtomicU32::new(0));
+        let own = AtomicU32::new(0);
+        let _bystander = thread::spawn(move || (0..3).for_each(|value| assert!(own.load(SeqCst) <= value)));
+        let adders = [(); 2].map(|()| {
+            let counter = Arc::clone(&counter);
+            thread::spawn(move || {
+                let seen = counter.load(SeqCst);
+                counter.store(seen + 1, SeqCst);
+            })
+        });
+        for adder in adders {
+            adder.join().unwrap();
+        }
+        assert_eq!(counter.load(SeqCst), 2, "an update was lost");
+    });
+    let counterexample = explored.counterexample.expect("an update is lost");
+    let schedule = &counterexample.schedule;
+    assert!(counterexample.headline.contains("an update was lost"), "{counterexample}");
+    assert!(schedule.contains("3 steps of thread 1 left out"), "{schedule}");
+    assert!(!schedule.contains("own.load"), "{schedule}");
+}
