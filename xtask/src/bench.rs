@@ -114,6 +114,9 @@ fn check(binary: &PathBuf, case: &Case, times: u32, limit_s: u32) -> Result<Run,
         if let Some(engine) = case.engine {
             command.args(["--engine", engine]);
         }
+        if let Some(limit) = case.memory_mib {
+            command.args(["--memory-limit", &format!("{limit}MiB")]);
+        }
         let (usage, text) = child::run(command, limit_s + 30)?;
         let answer = serde_json::from_str(text.trim()).unwrap_or(Json::Null);
         if best.as_ref().is_none_or(|best| usage.cpu_s < best.usage.cpu_s) {

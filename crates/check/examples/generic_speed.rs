@@ -135,7 +135,7 @@ fn apply<D: Deterministic>(spec: &D) -> impl Fn(&D::State, Call<'_>) -> (Value, 
 fn measure<S: Spec>(name: &str, spec: S, parts: &[History]) {
     let builtin = Builtin::new(Kind::Register);
     let budget =
-        Budget { deadline: Some(Instant::now() + std::time::Duration::from_secs(30)), memory_bytes: None };
+        Budget { deadline: Some(Instant::now() + std::time::Duration::from_secs(30)), ..Budget::default() };
     let (mut most, mut sum, mut returns, mut nodes, mut memory) = (0, 0, 0, 0, 0);
     let timelines: Vec<_> = parts.iter().map(|part| Timeline::of(&part.operations, Ties::Strict)).collect();
     let start = Instant::now();

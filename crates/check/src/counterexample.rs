@@ -100,6 +100,7 @@ fn patience(limits: &Budget, time: Duration) -> Budget {
     Budget {
         deadline: Some(limits.deadline.map_or(deadline, |limit| limit.min(deadline))),
         memory_bytes: Some(memory),
+        racer: None,
     }
 }
 

@@ -8,6 +8,7 @@
 //! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
 
 mod objects;
+mod race;
 mod touching;
 
 use std::sync::Mutex;
@@ -20,7 +21,7 @@ use thiserror::Error;
 use self::objects::Object;
 use crate::counterexample;
 use crate::drive::{Drive, DriveError, Ended, Sink};
-use crate::engine::{Budget, Limit};
+use crate::engine::{Budget, Limit, Violation};
 use crate::feed::{CHUNK, Feed, FeedError, HOLD, Names, Open};
 use crate::one_pass;
 use crate::portfolio::{self, Candidate, Choice};
@@ -65,6 +66,7 @@ impl Options {
         Budget {
             deadline: self.time_limit.map(|limit| started + limit),
             memory_bytes: self.memory_limit_bytes,
+            racer: None,
         }
     }
 }
@@ -163,7 +165,7 @@ pub fn check(
         Err(FeedError::Input(diagnostic)) => Err(diagnostic.into()),
         Err(FeedError::Limit(limit)) => Ok(Answer {
             verdict: Verdict::Unknown(match limit {
-                Limit::Time => Unknown::Time { decided: 0, widest: 0 },
+                Limit::Time | Limit::Overtaken => Unknown::Time { decided: 0, widest: 0 },
                 Limit::Memory => Unknown::Memory { decided: 0, widest: 0 },
             }),
             engine: "reader".into(),
@@ -250,7 +252,7 @@ fn check_feed(
     let operations = feed.completed + feed.pending.len() as u64;
     let pending = feed.pending.len() as u64;
     let keyed = symbols.key_count() > 0;
-    let part = Part { spec, choice: options.choice, budget: &budget, watch };
+    let part = Part { spec, choice: options.choice, budget: &budget, watch, threads: options.threads };
     let mut objects = Vec::new();
     let found = if options.partition == Partition::ByKey && (keyed || spec.kind == Kind::Map) {
         let feed = if feed.in_memory().is_some() { feed } else { feed.hold(symbols)? };
@@ -293,6 +295,33 @@ struct Part<'a> {
     choice: Choice,
     budget: &'a Budget,
     watch: &'a dyn Watch,
+    /// How many engines may be at work on one object.
+    threads: usize,
+}
+
+/// What one engine came to.
+struct Attempt {
+    engine: String,
+    outcome: Outcome,
+}
+
+/// How an attempt ended.
+enum Outcome {
+    /// An order of so many operations was replayed.
+    Holds(u64),
+    /// There is none; and the row that finds no place.
+    Violated(Violation, Option<Operation>),
+    /// A limit came first; so many returns were explained by then.
+    Limit(Limit, u64),
+    /// This engine is not for this history.
+    Unfit(String),
+}
+
+impl Outcome {
+    /// Does it say whether the history is linearizable?
+    fn is_answer(&self) -> bool {
+        matches!(self, Outcome::Holds(_) | Outcome::Violated(..))
+    }
 }
 
 impl Part<'_> {
@@ -310,6 +339,8 @@ impl Part<'_> {
         let results: Mutex<Vec<(usize, Result<Found, CheckError>)>> = Mutex::new(Vec::new());
         let sink = Mutex::new(sink);
         let decided = AtomicUsize::new(0);
+        // Objects have the cores.
+        let part = Part { threads: if objects.len() > 1 { 1 } else { self.threads }, ..*self };
         let work = || {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
@@ -321,7 +352,7 @@ impl Part<'_> {
                 let mut order = Vec::new();
                 let mut collect = |_: &Symbols, op: &Operation| order.push(*op);
                 let wanted = sink.lock().is_ok_and(|sink| sink.is_some());
-                let found = self.decide(
+                let found = part.decide(
                     &feed,
                     &mut Names::Shared(symbols),
                     if wanted { Some(&mut collect) } else { None },
@@ -380,61 +411,58 @@ impl Part<'_> {
         Ok(Found { verdict: Verdict::Unknown(Unknown::Unsupported { why: why.into() }), ..found })
     }
 
-    /// Decides one object.
+    /// Decides one object: tries engines one after another while they are sure to end soon, and races the rest of them ([`race`]).
     fn decide(
         &self,
         feed: &Feed<'_>,
         names: &mut Names<'_>,
         mut sink: Option<Sink<'_>>,
     ) -> Result<Found, CheckError> {
-        let mut because: Vec<String> = Vec::new();
-        let mut engine = String::new();
-        for candidate in portfolio::candidates(self.spec, self.choice) {
-            let mut made = (candidate.make)(self.spec);
-            engine = made.name().to_owned();
-            let ended = self.drive(made.as_mut(), feed, names, Ties::Strict, &mut sink);
-            let ended = match ended {
-                Ok(Ended::Violated { touching, .. }) if touching || feed.has_touching_pending() => {
-                    self.relaxed(&candidate, feed, names, &mut sink)?
+        let (mut because, mut engine) = (Vec::new(), String::new());
+        let mut limits: Vec<(Limit, u64, String)> = Vec::new();
+        let mut rest = portfolio::candidates(self.spec, self.choice);
+        let shared = feed.shared().filter(|_| self.threads > 1);
+        while !rest.is_empty() && limits.is_empty() {
+            let racing = rest.iter().take_while(|next| next.races && shared.is_some()).count();
+            let mut attempts = match shared.filter(|_| racing > 1) {
+                Some(shared) => race::race(self, &rest[..racing], shared, names.get(), &mut sink)?,
+                None => {
+                    let watched = |returns| self.watch.explained(returns, feed.completed);
+                    vec![self.attempt(&rest[0], feed, names, reborrow(&mut sink), &watched)?]
                 }
-                Err(DriveError::Witness(bad)) => self.bad_witness(bad, &engine, feed, names, &mut sink)?,
-                other => other.map_err(input)?,
             };
-            if candidate.distinct
-                && matches!(ended, Ended::Violated { .. })
-                && let Some(value) = feed.repeated(self.spec, names)?
-            {
-                because.push(format!("{engine}: value {value} is inserted twice"));
-                continue;
+            rest.drain(..racing.max(1));
+            if let Some(won) = attempts.iter().position(|attempt| attempt.outcome.is_answer()) {
+                let won = attempts.remove(won);
+                let slower = |attempt: &Attempt| match &attempt.outcome {
+                    Outcome::Unfit(why) => format!("{}: {why}", attempt.engine),
+                    _ => format!("{}: slower, side by side", attempt.engine),
+                };
+                because.extend(attempts.iter().map(slower));
+                let verdict = self.verdict(won.outcome, &won.engine, feed, names)?;
+                return Ok(Found { verdict, engine: won.engine, because: because.join("; "), object: None });
             }
-            let verdict = match ended {
-                Ended::Unsupported(why) => {
-                    because.push(format!("{engine}: {why}"));
-                    continue;
+            for attempt in attempts {
+                match attempt.outcome {
+                    Outcome::Limit(limit, decided) => limits.push((limit, decided, attempt.engine)),
+                    Outcome::Unfit(why) => {
+                        because.push(format!("{}: {why}", attempt.engine));
+                        engine = attempt.engine;
+                    }
+                    Outcome::Holds(_) | Outcome::Violated(..) => {}
                 }
-                Ended::Explained { operations, .. } => Verdict::Holds(Basis::Witness { operations }),
-                Ended::Limit { limit, decided } => {
-                    // Brute force reads everything before it explains anything.
-                    let decided = if candidate.choice == Choice::Brute { 0 } else { decided };
-                    Verdict::Unknown(unknown(limit, decided, feed))
-                }
-                Ended::Violated { violation, at, .. } => {
-                    // Without a core from the engine the rows are needed, and a long file was not held.
-                    let held = if violation.core.is_empty() { feed.held(names)? } else { None };
-                    let feed = held.as_ref().unwrap_or(feed);
-                    let symbols = names.get();
-                    Verdict::Violated(counterexample::build(
-                        self.spec,
-                        symbols,
-                        feed,
-                        violation,
-                        at,
-                        &engine,
-                        self.budget,
-                    )?)
-                }
-            };
-            return Ok(Found { verdict, engine, because: because.join("; "), object: None });
+            }
+        }
+        // Of several that ran into limits, the one that came furthest says how far that is.
+        if let Some(&(limit, decided, _)) = limits.iter().max_by_key(|(_, decided, _)| *decided) {
+            let tried: Vec<&str> = limits.iter().map(|(_, _, engine)| engine.as_str()).collect();
+            let verdict = Verdict::Unknown(unknown(limit, decided, feed));
+            return Ok(Found {
+                verdict,
+                engine: tried.join(", "),
+                because: because.join("; "),
+                object: None,
+            });
         }
         let why = if because.is_empty() {
             "no engine of this kind knows this specification".into()
@@ -449,6 +477,67 @@ impl Part<'_> {
         })
     }
 
+    /// Lets one engine try.
+    fn attempt(
+        &self,
+        candidate: &Candidate,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+        mut sink: Option<Sink<'_>>,
+        watched: &dyn Fn(u64),
+    ) -> Result<Attempt, CheckError> {
+        let mut made = (candidate.make)(self.spec);
+        let engine = made.name().to_owned();
+        let ended = self.drive(made.as_mut(), feed, names, Ties::Strict, &mut sink, watched);
+        drop(made);
+        let ended = match ended {
+            Ok(Ended::Violated { touching, .. }) if touching || feed.has_touching_pending() => {
+                self.relaxed(candidate, feed, names, &mut sink, watched)?
+            }
+            Err(DriveError::Witness(bad)) => {
+                self.bad_witness(bad, &engine, feed, names, &mut sink, watched)?
+            }
+            other => other.map_err(input)?,
+        };
+        let outcome = match ended {
+            Ended::Violated { violation, at, .. } => {
+                match candidate.distinct.then(|| feed.repeated(self.spec, names)).transpose()?.flatten() {
+                    Some(value) => Outcome::Unfit(format!("value {value} is inserted twice")),
+                    None => Outcome::Violated(violation, at),
+                }
+            }
+            Ended::Unsupported(why) => Outcome::Unfit(why),
+            Ended::Explained { operations, .. } => Outcome::Holds(operations),
+            // Brute force reads everything before it explains anything.
+            Ended::Limit { limit, .. } if candidate.choice == Choice::Brute => Outcome::Limit(limit, 0),
+            Ended::Limit { limit, decided } => Outcome::Limit(limit, decided),
+        };
+        Ok(Attempt { engine, outcome })
+    }
+
+    /// What an outcome means to the user: of a violation, few operations and a sentence.
+    fn verdict(
+        &self,
+        outcome: Outcome,
+        engine: &str,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+    ) -> Result<Verdict, CheckError> {
+        Ok(match outcome {
+            Outcome::Holds(operations) => Verdict::Holds(Basis::Witness { operations }),
+            Outcome::Violated(violation, at) => {
+                // Without a core from the engine the rows are needed, and a long file was not held.
+                let held = if violation.core.is_empty() { feed.held(names)? } else { None };
+                let feed = held.as_ref().unwrap_or(feed);
+                let (spec, symbols) = (self.spec, names.get());
+                let built = counterexample::build(spec, symbols, feed, violation, at, engine, self.budget)?;
+                Verdict::Violated(built)
+            }
+            Outcome::Limit(limit, decided) => Verdict::Unknown(unknown(limit, decided, feed)),
+            Outcome::Unfit(why) => Verdict::Unknown(Unknown::Unsupported { why }),
+        })
+    }
+
     fn drive(
         &self,
         engine: &mut dyn crate::engine::Engine,
@@ -456,13 +545,10 @@ impl Part<'_> {
         names: &mut Names<'_>,
         ties: Ties,
         sink: &mut Option<Sink<'_>>,
+        watched: &dyn Fn(u64),
     ) -> Result<Ended, DriveError> {
         let drive = Drive { spec: self.spec, feed, budget: self.budget, ties };
-        let sink: Option<Sink<'_>> = match sink {
-            Some(sink) => Some(&mut **sink),
-            None => None,
-        };
-        drive.run(engine, names, sink, &mut |returns| self.watch.explained(returns, feed.completed))
+        drive.run(engine, names, reborrow(sink), &mut |returns| watched(returns))
     }
 
     /// Violated under the stricter reading of touching operations: what of the laxer one?
@@ -472,10 +558,11 @@ impl Part<'_> {
         feed: &Feed<'_>,
         names: &mut Names<'_>,
         sink: &mut Option<Sink<'_>>,
+        watched: &dyn Fn(u64),
     ) -> Result<Ended, CheckError> {
         let mut engine = (candidate.make)(self.spec);
-        match self.drive(engine.as_mut(), feed, names, Ties::Relaxed, sink) {
-            Err(DriveError::Witness(_)) => self.exact(feed, names, sink),
+        match self.drive(engine.as_mut(), feed, names, Ties::Relaxed, sink, watched) {
+            Err(DriveError::Witness(_)) => self.exact(feed, names, sink, watched),
             other => other.map_err(input),
         }
     }
@@ -486,9 +573,10 @@ impl Part<'_> {
         feed: &Feed<'_>,
         names: &mut Names<'_>,
         sink: &mut Option<Sink<'_>>,
+        watched: &dyn Fn(u64),
     ) -> Result<Ended, CheckError> {
         let mut brute = crate::brute::Brute::default();
-        match self.drive(&mut brute, feed, names, Ties::Strict, sink) {
+        match self.drive(&mut brute, feed, names, Ties::Strict, sink, watched) {
             Err(DriveError::Witness(bad)) => {
                 Err(CheckError::Bug { engine: "brute force".into(), why: bad.to_string(), rows: Vec::new() })
             }
@@ -504,12 +592,21 @@ impl Part<'_> {
         feed: &Feed<'_>,
         names: &mut Names<'_>,
         sink: &mut Option<Sink<'_>>,
+        watched: &dyn Fn(u64),
     ) -> Result<Ended, CheckError> {
         if feed.has_touching_pending() {
-            return self.exact(feed, names, sink);
+            return self.exact(feed, names, sink, watched);
         }
         let rows = feed.in_memory().filter(|rows| rows.len() <= 10_000).unwrap_or_default().to_vec();
         Err(CheckError::Bug { engine: engine.to_owned(), why: bad.to_string(), rows })
+    }
+}
+
+/// The same sink, for a while.
+fn reborrow<'a>(sink: &'a mut Option<Sink<'_>>) -> Option<Sink<'a>> {
+    match sink {
+        Some(sink) => Some(&mut **sink),
+        None => None,
     }
 }
 
@@ -525,7 +622,7 @@ fn input(error: DriveError) -> CheckError {
 fn unknown(limit: Limit, decided: u64, feed: &Feed<'_>) -> Unknown {
     let widest = feed.widest();
     match limit {
-        Limit::Time => Unknown::Time { decided, widest },
+        Limit::Time | Limit::Overtaken => Unknown::Time { decided, widest },
         Limit::Memory => Unknown::Memory { decided, widest },
     }
 }

@@ -131,7 +131,7 @@ impl Drive<'_, '_> {
             let cx = Context { symbols: names.get(), spec: self.spec, budget: self.budget };
             walked = course.finish(engine, &cx, &mut sink);
         }
-        course.ended(walked)
+        course.ended(walked, engine.explained())
     }
 }
 
@@ -290,8 +290,12 @@ impl Course {
         edit(segments, change)
     }
 
-    /// What the way a drive went means.
-    pub(crate) fn ended(&self, walked: Result<(), Halt>) -> Result<Ended, DriveError> {
+    /// What the way a drive went means; the engine may know better how much is `explained`.
+    pub(crate) fn ended(
+        &self,
+        walked: Result<(), Halt>,
+        explained: Option<u32>,
+    ) -> Result<Ended, DriveError> {
         let touching = self.timeline.has_touching();
         match walked {
             Ok(()) => Ok(Ended::Explained { operations: self.recheck.operations(), touching }),
@@ -301,7 +305,8 @@ impl Course {
                 Ok(Ended::Violated { violation, at, touching })
             }
             Err(Halt::Stop(Stop::Limit(limit))) => {
-                Ok(Ended::Limit { limit, decided: u64::from(self.explained) })
+                let decided = explained.unwrap_or(self.explained);
+                Ok(Ended::Limit { limit, decided: u64::from(decided) })
             }
             Err(Halt::Stop(Stop::Unsupported(why))) => Ok(Ended::Unsupported(why)),
         }

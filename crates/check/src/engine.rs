@@ -5,6 +5,8 @@
 //! its result, even if it returns later. Engines write the order they found into a [`Witness`]; they may lag behind, but by
 //! the end every completed operation stands in it exactly once.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use linpoint_history::{Builtin, Operation, Symbols};
@@ -51,6 +53,12 @@ pub trait Engine {
     /// Bytes held now, roughly.
     fn memory(&self) -> usize {
         0
+    }
+
+    /// How many returns are explained so far, where that is not what it was asked for: in the middle of a step, or in an engine that only collects
+    /// rows until the end.
+    fn explained(&self) -> Option<u32> {
+        None
     }
 
     /// Operations below this that do not stand in the order yet will come with their rows ([`Edit::Fill`]), so that nobody
@@ -180,15 +188,20 @@ pub enum Limit {
     /// The memory is used up.
     #[error("the memory limit was reached")]
     Memory,
+    /// Another engine has answered.
+    #[error("another engine was faster")]
+    Overtaken,
 }
 
 /// When to give up.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Budget {
     /// Not after this moment.
     pub deadline: Option<Instant>,
     /// Not with more bytes than this.
     pub memory_bytes: Option<usize>,
+    /// Not after another engine has answered.
+    pub racer: Option<Racer>,
 }
 
 impl Budget {
@@ -208,20 +221,85 @@ impl Budget {
         if self.memory_bytes.is_some_and(|limit| bytes > limit) {
             return Err(Stop::Limit(Limit::Memory));
         }
-        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            return Err(Stop::Limit(Limit::Time));
-        }
-        Ok(())
+        self.time().map_or(Ok(()), |limit| Err(Stop::Limit(limit)))
     }
 
     /// The limit that is reached with `bytes` held now, if one is.
     pub fn limit(&self, bytes: usize) -> Option<Limit> {
-        if let Some(limit) = self.memory_bytes
-            && (bytes > limit || resident_bytes().is_some_and(|resident| resident > limit))
-        {
+        if let Some(limit) = self.memory_bytes {
+            let is_largest = self.racer.as_ref().is_none_or(|racer| racer.is_largest(bytes));
+            if bytes > limit || is_largest && resident_bytes().is_some_and(|resident| resident > limit) {
+                return Some(Limit::Memory);
+            }
+        }
+        self.time()
+    }
+
+    /// The limit that is reached with `more` bytes than there are now: to be asked before a large piece is taken.
+    pub fn limit_with(&self, more: usize) -> Option<Limit> {
+        let full = |limit| resident_bytes().is_some_and(|resident| resident.saturating_add(more) > limit);
+        if self.memory_bytes.is_some_and(full) {
             return Some(Limit::Memory);
         }
+        self.time()
+    }
+
+    fn time(&self) -> Option<Limit> {
+        if self.racer.as_ref().is_some_and(Racer::is_overtaken) {
+            return Some(Limit::Overtaken);
+        }
         self.deadline.is_some_and(|deadline| Instant::now() > deadline).then_some(Limit::Time)
+    }
+}
+
+/// One of several engines at work on the same history; see [`crate::decide`].
+#[derive(Clone, Debug)]
+pub struct Racer {
+    race: Arc<Race>,
+    lane: usize,
+}
+
+/// What racers know of each other.
+#[derive(Debug)]
+struct Race {
+    is_over: AtomicBool,
+    /// Bytes that each racer says it holds; none when it has left.
+    bytes: Vec<AtomicUsize>,
+}
+
+impl Racer {
+    /// So many racers.
+    pub(crate) fn lanes(count: usize) -> Vec<Racer> {
+        let bytes = (0..count).map(|_| AtomicUsize::new(0)).collect();
+        let race = Arc::new(Race { is_over: AtomicBool::new(false), bytes });
+        (0..count).map(|lane| Racer { race: race.clone(), lane }).collect()
+    }
+
+    /// It has answered: the others may stop.
+    pub(crate) fn win(&self) {
+        self.race.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// It has left, and holds nothing any more.
+    pub(crate) fn leave(&self) {
+        self.race.bytes[self.lane].store(0, Ordering::Relaxed);
+    }
+
+    fn is_overtaken(&self) -> bool {
+        self.race.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Does none of the others hold more? Memory is the process's, so when there is too much of it, the one that has most stops, and
+    /// the others go on with what it gives back.
+    fn is_largest(&self, bytes: usize) -> bool {
+        let own = &self.race.bytes[self.lane];
+        // Where an engine asks for the time alone, it says nothing of its size.
+        if bytes > 0 {
+            own.store(bytes, Ordering::Relaxed);
+        }
+        let bytes = own.load(Ordering::Relaxed);
+        let others = self.race.bytes.iter().enumerate().filter(|(lane, _)| *lane != self.lane);
+        others.map(|(_, other)| other.load(Ordering::Relaxed)).all(|other| other <= bytes)
     }
 }
 

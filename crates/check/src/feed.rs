@@ -8,6 +8,8 @@
 //! Short histories, and files in any other order, are held in memory (32 bytes an operation). A long file in order of return is read
 //! once for its floors and its pending operations, and then once more for every engine that is tried.
 
+use std::borrow::Cow;
+
 use linpoint_history::formats::{ProcessOrder, Reader};
 use linpoint_history::history::{is_sorted_by_return, return_order};
 use linpoint_history::specs::codes;
@@ -89,12 +91,44 @@ impl Pending {
     }
 }
 
+/// A feed in memory, for several threads.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'a> {
+    rows: &'a [Operation],
+    floors: &'a [i64],
+    pending: &'a [Pending],
+    completed: u64,
+}
+
+impl<'a> Shared<'a> {
+    /// The same rows as a feed of one's own.
+    pub(crate) fn feed(&self) -> Feed<'a> {
+        Feed {
+            rows: Rows::Memory(self.rows.into()),
+            floors: self.floors.to_vec(),
+            pending: self.pending.to_vec(),
+            completed: self.completed,
+        }
+    }
+
+    /// How many operations completed.
+    pub(crate) fn completed(&self) -> u64 {
+        self.completed
+    }
+}
+
 enum Rows<'a> {
-    Memory(Vec<Operation>),
+    Memory(Cow<'a, [Operation]>),
     File(&'a Open<'a>),
 }
 
 impl<'a> Feed<'a> {
+    /// What several threads can read at the same time, if it is in memory.
+    pub(crate) fn shared(&self) -> Option<Shared<'_>> {
+        let (floors, pending) = (self.floors.as_slice(), self.pending.as_slice());
+        self.in_memory().map(|rows| Shared { rows, floors, pending, completed: self.completed })
+    }
+
     /// Rows in memory, in any order.
     pub fn of(mut rows: Vec<Operation>) -> Feed<'a> {
         if !is_sorted_by_return(&rows) {
@@ -104,7 +138,7 @@ impl<'a> Feed<'a> {
         let pending = rows.split_off(completed);
         let pending = pending.into_iter().map(|op| Pending::new(op, &rows, 0)).collect();
         let floors = floors(rows.chunks(CHUNK).map(lowest_call).collect());
-        Feed { rows: Rows::Memory(rows), floors, pending, completed: completed as u64 }
+        Feed { rows: Rows::Memory(rows.into()), floors, pending, completed: completed as u64 }
     }
 
     /// Reads a history; streams it if it is long and in order. `progress` hears how many rows were read.
@@ -163,7 +197,8 @@ impl<'a> Feed<'a> {
     /// All completed rows, taken out, if they are in memory.
     pub fn into_rows(self) -> Option<Vec<Operation>> {
         match self.rows {
-            Rows::Memory(mut rows) => {
+            Rows::Memory(rows) => {
+                let mut rows = rows.into_owned();
                 rows.extend(self.pending.iter().map(|p| p.op));
                 Some(rows)
             }

@@ -7,6 +7,7 @@
 pub mod brute;
 pub mod counterexample;
 pub mod decide;
+pub mod depth_first;
 pub mod drive;
 pub mod engine;
 pub mod feed;

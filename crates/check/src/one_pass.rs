@@ -55,7 +55,7 @@ pub(crate) fn explain(
     }
     let cx = Context { symbols, spec, budget };
     let finished = course.finish(engine, &cx, &mut None);
-    match course.ended(finished) {
+    match course.ended(finished, None) {
         Ok(Ended::Explained { operations, .. }) => Some(Explained { operations }),
         _ => None,
     }

@@ -191,7 +191,7 @@ impl Online {
         }
         let cx = Context { symbols: &self.symbols, spec: &self.spec, budget: &self.budget };
         let ended = self.course.finish(self.engine.as_mut(), &cx, &mut None);
-        let ended = self.course.ended(ended);
+        let ended = self.course.ended(ended, self.engine.explained());
         verdict(&self.spec, &self.symbols, self.engine.name(), ended)
     }
 
@@ -228,7 +228,7 @@ impl Online {
         let cx = Context { symbols: &self.symbols, spec: &self.spec, budget: &self.budget };
         let step = self.course.advance(self.engine.as_mut(), &cx, floor, &mut None);
         if step.is_err() {
-            let ended = self.course.ended(step);
+            let ended = self.course.ended(step, self.engine.explained());
             self.decided = Some(verdict(&self.spec, &self.symbols, self.engine.name(), ended));
         }
     }
@@ -256,7 +256,7 @@ fn verdict(spec: &Builtin, symbols: &Symbols, engine: &str, ended: Result<Ended,
                 }),
             }
         }
-        Ok(Ended::Limit { limit: Limit::Time, decided }) => {
+        Ok(Ended::Limit { limit: Limit::Time | Limit::Overtaken, decided }) => {
             Verdict::Unknown(Unknown::Time { decided, widest: 0 })
         }
         Ok(Ended::Limit { limit: Limit::Memory, decided }) => {

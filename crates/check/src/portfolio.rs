@@ -6,6 +6,7 @@
 
 use linpoint_history::{Builtin, Kind};
 
+use crate::depth_first::DepthFirst;
 use crate::engine::Engine;
 use crate::metastate::counter::CounterMetastate;
 use crate::metastate::generic::Generic;
@@ -30,6 +31,8 @@ pub enum Choice {
     Monitor,
     /// Metastates.
     Metastate,
+    /// One order, depth first.
+    Search,
     /// Every order.
     Brute,
 }
@@ -43,6 +46,8 @@ pub struct Candidate {
     /// Does a violation it reports rest on no value being inserted twice, anywhere in the history? An engine that looks ahead may
     /// report one before it meets the repetition.
     pub distinct: bool,
+    /// May it take very long on a history on which another is quick? Such engines race ([`crate::decide`]).
+    pub races: bool,
 }
 
 /// The engines to try on a history of `spec`, best first.
@@ -50,9 +55,16 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     let mut all = specialised(spec.kind);
     all.push(metastate(|spec| Box::new(Generic::new(spec.clone()))));
     all.push(Candidate {
+        make: |spec| Box::new(DepthFirst::new(spec.clone())),
+        choice: Choice::Search,
+        distinct: false,
+        races: true,
+    });
+    all.push(Candidate {
         make: |_| Box::new(crate::brute::Brute::default()),
         choice: Choice::Brute,
         distinct: false,
+        races: false,
     });
     all.retain(|candidate| choice == Choice::Auto || candidate.choice == choice);
     all
@@ -97,6 +109,7 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
                 make: |_| Box::new(SetMonitor::new()),
                 choice: Choice::Monitor,
                 distinct: false,
+                races: false,
             }]
         }
         // It decides at the end, when it has seen every insertion.
@@ -104,12 +117,14 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
             make: |_| Box::new(MapMonitor::new()),
             choice: Choice::Monitor,
             distinct: false,
+            races: false,
         }],
         // It decides at the end, too, and not always.
         Kind::Deque => vec![Candidate {
             make: |_| Box::new(DequeSearch::new()),
             choice: Choice::Monitor,
             distinct: false,
+            races: true,
         }],
         Kind::Counter => vec![metastate(|_| Box::new(CounterMetastate::new()))],
         _ => Vec::new(),
@@ -117,9 +132,9 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
 }
 
 fn monitor(make: fn(&Builtin) -> Box<dyn Engine + Send>) -> Candidate {
-    Candidate { make, choice: Choice::Monitor, distinct: true }
+    Candidate { make, choice: Choice::Monitor, distinct: true, races: false }
 }
 
 fn metastate(make: fn(&Builtin) -> Box<dyn Engine + Send>) -> Candidate {
-    Candidate { make, choice: Choice::Metastate, distinct: false }
+    Candidate { make, choice: Choice::Metastate, distinct: false, races: true }
 }

@@ -107,6 +107,8 @@ pub enum EngineArg {
     Monitor,
     /// Metastates: any values
     Metastate,
+    /// One order, depth first: finds it, if there are many
+    Search,
     /// Every order, for small histories
     Brute,
 }

@@ -160,6 +160,7 @@ impl Task<'_> {
                 EngineArg::Auto => Choice::Auto,
                 EngineArg::Monitor => Choice::Monitor,
                 EngineArg::Metastate => Choice::Metastate,
+                EngineArg::Search => Choice::Search,
                 EngineArg::Brute => Choice::Brute,
             },
             time_limit: self.args.time_limit,

@@ -288,7 +288,7 @@ fn is_wrong_again(model: &dyn Model, tasks: &[Task]) -> bool {
         }
         rows.push(row);
     }
-    let budget = Budget { deadline: Some(Instant::now() + RECHECK), memory_bytes: None };
+    let budget = Budget { deadline: Some(Instant::now() + RECHECK), ..Budget::unlimited() };
     let found = brute::search_from(spec, state, &rows, &symbols, &budget);
     found.is_ok_and(|found| !found.holds())
 }

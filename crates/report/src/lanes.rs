@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! process 1  ├ enqueue 7 ┤ ├ enqueue 9 ┤
-//! process 2                                ├ dequeue → 9 ┤
-//! process 3                                                ├ dequeue → 7 ┤  ✗
+//!            1           2 3           4
+//! process 2                              ├ dequeue → 9 ┤
+//!                                        5             6
 //! ```
 //!
 //! Distances mean nothing, order means everything: the columns of calls and returns are as close as the texts allow, and two bars
-//! overlap in the drawing iff the operations do in time. Where a drawing would be wider than the page, bars carry letters and a
-//! legend follows.
+//! overlap in the drawing iff the operations do in time. The stamps of calls and returns stand under the ends of the bars, or, where they do not fit
+//! there, in a legend. Where a drawing would be wider than the page, bars carry letters, and the legend says what they are.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -46,18 +47,54 @@ pub fn draw(
     let margin = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) + 2;
     let full = Columns::new(operations, &labels);
     if margin + full.end + 4 <= style.width {
-        return canvas(&full, &lanes, &names, margin, operations, &labels, marked, style);
+        let rulers: Option<Vec<String>> = lanes.values().map(|lane| ruler(&full, lane, operations)).collect();
+        let mut text =
+            canvas(&full, &lanes, &names, margin, operations, &labels, rulers.as_deref(), marked, style);
+        if rulers.is_none() {
+            text.push('\n');
+            for (label, op) in labels.iter().zip(operations) {
+                let _ = writeln!(text, "  {label} {}", interval(op));
+            }
+        }
+        return text;
     }
     let letters: Vec<String> = (0..operations.len()).map(letter).collect();
     let narrow = Columns::new(operations, &letters);
-    let mut text = canvas(&narrow, &lanes, &names, margin, operations, &letters, marked, style);
+    let mut text = canvas(&narrow, &lanes, &names, margin, operations, &letters, None, marked, style);
     text.push('\n');
     for (index, op) in operations.iter().enumerate() {
-        let ret = if op.is_pending() { "..".to_owned() } else { op.ret.to_string() };
         let mark = if marked == Some(index) { "  ✗" } else { "" };
-        let _ = writeln!(text, "  {:>2}  {} [{},{ret}]{mark}", letters[index], labels[index], op.call);
+        let _ = writeln!(text, "  {:>2}  {} {}{mark}", letters[index], labels[index], interval(op));
     }
     text
+}
+
+/// `[3,8]`; `[3,..]` if it never returned.
+fn interval(op: &Operation) -> String {
+    if op.is_pending() { format!("[{},..]", op.call) } else { format!("[{},{}]", op.call, op.ret) }
+}
+
+/// The stamps of a lane under the ends of its bars, if there is room for them.
+fn ruler(columns: &Columns, lane: &[usize], operations: &[Operation]) -> Option<String> {
+    let mut line = String::new();
+    let mut put = |column: usize, text: &str| {
+        let at = line.chars().count();
+        if column < at + usize::from(at > 0) {
+            return None;
+        }
+        line.extend(std::iter::repeat_n(' ', column - at));
+        line += text;
+        Some(())
+    };
+    for &index in lane {
+        let op = &operations[index];
+        put(columns.call[index], &op.call.to_string())?;
+        if !op.is_pending() {
+            let ret = op.ret.to_string();
+            put((columns.ret[index] + 1).checked_sub(ret.len())?, &ret)?;
+        }
+    }
+    Some(line)
 }
 
 /// Operations by process, processes by name, each in order of call.
@@ -128,11 +165,12 @@ fn canvas(
     margin: usize,
     operations: &[Operation],
     labels: &[String],
+    rulers: Option<&[String]>,
     marked: Option<usize>,
     style: Style,
 ) -> String {
     let mut text = String::new();
-    for (lane, name) in lanes.values().zip(names) {
+    for (number, (lane, name)) in lanes.values().zip(names).enumerate() {
         let mut line = format!("{name:<margin$}");
         let mut at = 0;
         for &index in lane {
@@ -149,6 +187,9 @@ fn canvas(
         }
         text += line.trim_end();
         text.push('\n');
+        if let Some(ruler) = rulers.and_then(|rulers| rulers.get(number)) {
+            let _ = writeln!(text, "{:margin$}{ruler}", "");
+        }
     }
     text
 }
@@ -169,4 +210,42 @@ fn mark(bar: &str, colour: bool) -> String {
 fn letter(index: usize) -> String {
     let last = char::from(b'a' + (index % 26) as u8);
     if index < 26 { last.to_string() } else { letter(index / 26 - 1) + &last.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use linpoint_history::{Builtin, Kind, Spec, notation};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let spec = Builtin::new(Kind::Queue);
+        let history = notation::parse(spec.signature(), text).expect("the notation");
+        let drawn = draw(spec.signature(), &history.symbols, &history.operations, None, Style::default());
+        assert_eq!(drawn.trim_end(), expected.trim_matches('\n'));
+    }
+
+    #[test]
+    fn stamps_stand_under_the_ends() {
+        check(
+            "p1: enqueue 7 [1,20]; p1: enqueue 9 [30,40]; p2: dequeue -> 9 [35,..]",
+            "
+process 1  ├ enqueue 7 ┤ ├─ enqueue 9 ──┤
+           1          20 30            40
+process 2                 ├┄ dequeue ┄┄┄┄┄┄▷
+                          35",
+        );
+    }
+
+    #[test]
+    fn long_stamps_stand_in_a_legend() {
+        check(
+            "p1: enqueue 7 [1700000000000000001,1700000000000000020]",
+            "
+process 1  ├ enqueue 7 ┤
+
+  enqueue 7 [1700000000000000001,1700000000000000020]",
+        );
+    }
 }

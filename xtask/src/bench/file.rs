@@ -19,6 +19,8 @@ pub struct Case {
     pub format: Format,
     /// The engine to ask for; `None`: the checker's own choice.
     pub engine: Option<&'static str>,
+    /// The memory limit to set, in MiB; `None`: the checker's own.
+    pub memory_mib: Option<u32>,
 }
 
 /// What an operation is called in the text for other checkers.
@@ -34,7 +36,7 @@ impl Case {
     /// A history with the usual plan.
     pub fn new(kind: Kind, processes: u32, operations: u64, values: Values) -> Case {
         let plan = Plan { processes, operations, values, ..Plan::new(Builtin::new(kind)) };
-        Case { plan, spoil: None, format: Format::JsonLines, engine: None }
+        Case { plan, spoil: None, format: Format::JsonLines, engine: None, memory_mib: None }
     }
 
     /// The specification as the command line knows it.

@@ -141,6 +141,10 @@ impl Engine for CounterMetastate {
         Ok(())
     }
 
+    fn explained(&self) -> Option<u32> {
+        Some(self.next)
+    }
+
     fn memory(&self) -> usize {
         (self.increments.len() + self.pending.len()) * 8 + self.waiting.len() * 64
     }

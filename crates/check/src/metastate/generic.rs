@@ -8,7 +8,7 @@
 //! The starting point is Dragicevic 2011, chapters 4 and 5 (implemented to the letter in [`super::seed`]); what differs is that
 //! effects wait until a return forces them. `docs/soundness.md` has the argument.
 
-mod machine;
+pub(crate) mod machine;
 mod mask;
 mod paths;
 mod pool;
@@ -168,5 +168,9 @@ impl<S: Spec> Engine for Generic<S> {
 
     fn memory(&self) -> usize {
         either!(&self.search, search => search.bytes())
+    }
+
+    fn explained(&self) -> Option<u32> {
+        Some(self.explained)
     }
 }

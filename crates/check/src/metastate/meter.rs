@@ -5,6 +5,9 @@ use crate::engine::{Budget, Limit, Stop};
 /// So many small steps between two looks at the clock: a few milliseconds at most.
 const WORK: usize = 1 << 15;
 
+/// Bytes that are worth a look at the memory of the process.
+const PIECE: usize = 1 << 20;
+
 /// See the module's text.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
@@ -16,7 +19,7 @@ pub struct Meter {
 impl Meter {
     /// From now on this budget counts.
     pub fn start(&mut self, budget: &Budget) {
-        self.budget = *budget;
+        self.budget = budget.clone();
     }
 
     /// So many more steps were taken, and so many bytes are held. Is it time to give up?
@@ -26,6 +29,14 @@ impl Meter {
         if self.work >= WORK {
             self.work = 0;
             self.limit = self.limit.or_else(|| self.budget.limit(bytes()));
+        }
+        self.limit.is_some()
+    }
+
+    /// So many more bytes will be taken in one piece. Is there no room for them?
+    pub fn is_full(&mut self, more: usize) -> bool {
+        if more >= PIECE {
+            self.limit = self.limit.or_else(|| self.budget.limit_with(more));
         }
         self.limit.is_some()
     }

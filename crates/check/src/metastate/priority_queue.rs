@@ -189,6 +189,9 @@ impl PriorityQueueMetastates {
         for config in configs.iter().filter(|c| c.inserted & open.bit() == 0) {
             branch::before_insert(&mut table, config, key, &mut found);
         }
+        if table.meter.is_full((configs.len() + found.len()) * size_of::<Config>()) {
+            return;
+        }
         configs.append(&mut found);
         for config in configs.iter_mut() {
             if config.inserted & open.bit() == 0 {
@@ -207,7 +210,7 @@ impl PriorityQueueMetastates {
         let Some(open) = self.contents.class(key).and_then(|c| c.removes.first().copied()) else { return };
         let (mut table, configs) = self.table();
         configs.retain_mut(|config| {
-            if config.removed & open.bit() == 0 {
+            if config.removed & open.bit() == 0 && !table.meter.is_over(16, || 0) {
                 match table.remove(config, key, open) {
                     Some(next) => *config = next,
                     None => return false,
@@ -224,7 +227,7 @@ impl PriorityQueueMetastates {
         let open = self.contents.empties()[0];
         let (mut table, configs) = self.table();
         configs.retain_mut(|config| {
-            if config.removed & open.bit() == 0 {
+            if config.removed & open.bit() == 0 && !table.meter.is_over(16, || 0) {
                 match table.empty(config) {
                     Some(next) => *config = next,
                     None => return false,
@@ -239,7 +242,8 @@ impl PriorityQueueMetastates {
 
     /// Drops configurations that others stand for.
     fn prune(&mut self) {
-        if self.configs.len() < 2 {
+        let keys = 4 * self.configs.len() * (size_of::<Key>() + 1);
+        if self.configs.len() < 2 || self.meter.is_full(keys) {
             return;
         }
         let mut present = std::mem::take(&mut self.present);
@@ -247,7 +251,7 @@ impl PriorityQueueMetastates {
         present.clear();
         implied.clear();
         let (table, configs) = self.table();
-        configs.retain(|c| present.insert(c.key()));
+        configs.retain(|c| table.meter.is_over(4, || 0) || present.insert(c.key()));
         if configs.len() > 1 {
             let is_wild = !table.wild.is_empty();
             for config in configs.iter() {
@@ -356,6 +360,10 @@ impl Engine for PriorityQueueMetastates {
         self.configs.truncate(1);
         self.settle(witness);
         Ok(())
+    }
+
+    fn explained(&self) -> Option<u32> {
+        Some(self.now)
     }
 
     fn memory(&self) -> usize {

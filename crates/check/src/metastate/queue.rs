@@ -345,6 +345,10 @@ impl Engine for QueueMetastates {
         Ok(())
     }
 
+    fn explained(&self) -> Option<u32> {
+        Some(self.now)
+    }
+
     fn memory(&self) -> usize {
         self.frontier.memory()
             + self.order.memory()

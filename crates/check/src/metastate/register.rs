@@ -369,6 +369,10 @@ impl Engine for RegisterMetastates {
         Ok(())
     }
 
+    fn explained(&self) -> Option<u32> {
+        Some(self.next)
+    }
+
     fn memory(&self) -> usize {
         self.path.memory()
             + (self.configurations.capacity() + self.after.capacity()) * size_of::<Configuration>()

@@ -117,6 +117,10 @@ impl Engine for StackMetastates {
         }
     }
 
+    fn explained(&self) -> Option<u32> {
+        self.now.as_ref().map(|now| now.gap)
+    }
+
     fn memory(&self) -> usize {
         self.words.memory() + self.log.memory()
     }

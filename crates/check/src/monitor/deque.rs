@@ -5,9 +5,14 @@
 //! that will leave by the back. Whoever is pushed at one end and leaves by the other goes past both other parts, which must be empty
 //! then. The whole history is at hand, so the part of each element is known when it is pushed.
 //!
-//! **Building** (`build.rs`). Every return is taken in turn. What it needs is done first, as late as possible: elements in the way
+//! **Placing** (`windows.rs`, `place.rs`). Windows are narrowed by what the parts ask of each other until nothing changes; then every operation has a gap of its own
+//! choice, and the order is tried. That nearly always succeeds, in about linear time.
+//!
+//! **Building** (`build.rs`), where it does not. Every return is taken in turn. What it needs is done first, as late as possible: elements in the way
 //! are popped, if their pops are open; open pushes that could not come later go first. There is no proof that this
-//! finds an order wherever there is one. Where it is stuck, the last returns are taken back and tried again with some open operations
+//! finds an order wherever there is one. Where it is stuck there is usually one value to blame: it lies in the way of an operation, and its pop is not called
+//! yet. Then the operation should have come before the push of that value. This is noted, everything is taken back to the moment of that push, and building goes on from there.
+//! Where nothing new is to be learnt this way, the last returns are taken back and tried again with some open operations
 //! done early, chosen at random from a fixed seed.
 //!
 //! **Verdicts.** An order is only an order once the recheck has replayed it. Where none is found, operations on a few values around the place are decided
@@ -15,12 +20,15 @@
 //! (`refute.rs`). Where that fails too, the next engine takes over. Nothing else is concluded, so nothing here needs to be believed.
 
 mod build;
+mod place;
 mod plan;
 mod refute;
+mod windows;
 
 use linpoint_history::{Kind, Operation};
 
-use self::build::Build;
+use self::build::{Build, Stuck};
+use self::place::{Placed, place};
 use self::plan::Plan;
 use crate::engine::{Context, Engine, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
@@ -30,6 +38,7 @@ use crate::timeline::{OpId, Timeline};
 pub struct DequeSearch {
     rows: Vec<Operation>,
     earliest: Vec<u32>,
+    explained: u32,
 }
 
 impl DequeSearch {
@@ -64,14 +73,34 @@ impl Engine for DequeSearch {
     fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
         let plan = Plan::new(cx, &self.rows, &self.earliest, timeline)?;
         cx.budget.check(self.memory() + plan.memory())?;
+        match place(&plan, cx.budget)? {
+            Placed::Order(order) => {
+                witness.order.extend(order.into_iter().map(|op| plan.id(op)));
+                return Ok(());
+            }
+            Placed::Stuck(op) => {
+                let stuck = Stuck { gap: plan.ops[op as usize].latest, ends: Vec::new() };
+                match refute::refute(cx, &plan, &self.rows, timeline, &stuck) {
+                    Stop::Unsupported(_) => {}
+                    refuted => return Err(refuted),
+                }
+            }
+            Placed::None => {}
+        }
         let mut build = Build::new(&plan);
-        match build.run(cx.budget)? {
+        let ran = build.run(cx.budget);
+        self.explained = build.explained();
+        match ran? {
             None => {
                 witness.order.extend(build.into_order().into_iter().map(|op| plan.id(op)));
                 Ok(())
             }
             Some(stuck) => Err(refute::refute(cx, &plan, &self.rows, timeline, &stuck)),
         }
+    }
+
+    fn explained(&self) -> Option<u32> {
+        Some(self.explained)
     }
 
     fn memory(&self) -> usize {

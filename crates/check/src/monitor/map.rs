@@ -180,6 +180,10 @@ impl Engine for MapMonitor {
         Ok(())
     }
 
+    fn explained(&self) -> Option<u32> {
+        Some(0) // All of it is decided at the end.
+    }
+
     fn memory(&self) -> usize {
         self.rows.capacity() * size_of::<Operation>() + self.earliest.capacity() * 4
     }

@@ -153,6 +153,10 @@ impl Engine for QueueMonitor {
         Ok(())
     }
 
+    fn explained(&self) -> Option<u32> {
+        Some(self.gap)
+    }
+
     fn memory(&self) -> usize {
         let kept = self.stalled.as_ref().map_or(0, |t| t.rows().len() * 48);
         self.ring.memory()

@@ -333,6 +333,10 @@ impl Engine for RegisterMonitor {
         Ok(())
     }
 
+    fn explained(&self) -> Option<u32> {
+        Some(self.next)
+    }
+
     fn memory(&self) -> usize {
         let reads = self.alive.first().map_or(0, |&front| 4 * self.clusters[front as usize].reads.capacity());
         reads + self.clusters.len() * 128 + self.seen.memory() + self.by_value.memory() + self.notes.memory()

@@ -390,6 +390,10 @@ impl Engine for SetMonitor {
         Ok(())
     }
 
+    fn explained(&self) -> Option<u32> {
+        Some(self.next)
+    }
+
     fn memory(&self) -> usize {
         self.places.memory()
             + self.elements.capacity() * size_of::<Element>()

@@ -11,7 +11,7 @@
 mod explain;
 mod nested;
 mod pairs;
-mod peel;
+pub(super) mod peel;
 mod pending;
 mod windows;
 

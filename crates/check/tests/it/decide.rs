@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use linpoint_check::decide::{Options, check_rows};
+use linpoint_check::decide::{Options, Unwatched, check_rows};
 use linpoint_check::portfolio::Choice;
 use linpoint_check::{Budget, brute};
+use linpoint_history::formats::{Format, Reader};
+use linpoint_history::generate::{self, Plan};
 use linpoint_history::rng::Rng;
-use linpoint_history::{Builtin, Kind, Spec, Value, Verdict, notation, specs};
+use linpoint_history::{
+    Builtin, Diagnostic, Kind, Operation, Spec, Symbols, Value, Verdict, notation, specs,
+};
 
 use crate::small::{self, Taste};
 
@@ -196,5 +200,74 @@ fn cores_stand_alone_where_pending_removals_may_take_initial_contents() {
         let answer = check_rows(history.operations, &spec, &mut history.symbols, &Options::default());
         let answer = answer.expect("a core that is wrong by itself");
         assert!(matches!(answer.verdict, Verdict::Violated(_)), "{answer:?}");
+    }
+}
+
+/// Metastates take very long over this history, a depth-first search does not: side by side they decide it.
+#[test]
+fn engines_race() {
+    let plan = Plan { processes: 16, operations: 12_000, ..Plan::new(Builtin::new(Kind::RwLock)) };
+    let (history, _) = generate::history(&plan, None).expect("a plan");
+    let mut symbols = history.symbols.clone();
+    let mut order = 0;
+    let mut sink = |_: &Symbols, _: &Operation| order += 1;
+    let options = Options { threads: 2, time_limit: Some(Duration::from_secs(120)), ..Options::default() };
+    let open = || Ok(Box::new(Rows(history.operations.clone())) as Box<dyn Reader>);
+    let answer =
+        linpoint_check::check(&open, &plan.spec, &mut symbols, &options, &Unwatched, Some(&mut sink));
+    let answer = answer.expect("a verdict");
+    assert!(matches!(answer.verdict, Verdict::Holds(_)), "{answer:?}");
+    assert_eq!(answer.engine, "depth-first search", "{answer:?}");
+    assert!(answer.because.contains("metastates: slower"), "{answer:?}");
+    assert_eq!(order, 12_000, "the order of the winner, and nothing else");
+}
+
+/// Whoever is faster, the verdict is the same.
+#[test]
+fn a_race_changes_no_verdict() {
+    let mut rng = Rng::new(4);
+    let (mut held, mut violated) = (0, 0);
+    for round in 0..300 {
+        let spec = Builtin::new(*rng.pick(&[Kind::Deque, Kind::Stack, Kind::CasRegister, Kind::RwLock]));
+        let taste = Taste::random(&mut rng, 12, round % 2 == 0);
+        let mut history = small::history(&spec, &taste, &mut rng);
+        let verdict = |threads, symbols: &mut Symbols| {
+            let options = Options { threads, ..Options::default() };
+            let answer = check_rows(history.operations.clone(), &spec, symbols, &options).expect("a verdict");
+            matches!(answer.verdict, Verdict::Holds(_))
+        };
+        let alone = verdict(1, &mut history.symbols.clone());
+        assert_eq!(verdict(2, &mut history.symbols), alone, "{:?} {:?}", spec.kind, history.operations);
+        held += u32::from(alone);
+        violated += u32::from(!alone);
+    }
+    assert!(held > 50 && violated > 50, "{held} held, {violated} violated");
+}
+
+/// Rows to be read once.
+struct Rows(Vec<Operation>);
+
+impl Reader for Rows {
+    fn read(
+        &mut self,
+        _symbols: &mut Symbols,
+        rows: &mut Vec<Operation>,
+        max: usize,
+    ) -> Result<bool, Diagnostic> {
+        let some = self.0.len().min(max);
+        rows.extend(self.0.drain(..some));
+        Ok(!self.0.is_empty())
+    }
+
+    fn format(&self) -> Format {
+        Format::Binary
+    }
+
+    fn bytes_read(&self) -> u64 {
+        0
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        None
     }
 }

@@ -4,9 +4,11 @@ use linpoint_check::engine::run;
 use linpoint_check::monitor::deque::DequeSearch;
 use linpoint_check::timeline::Ties;
 use linpoint_check::{Budget, Context, Stop, Timeline, brute};
+use linpoint_history::generate::{self, Plan};
 use linpoint_history::rng::Rng;
 use linpoint_history::{Builtin, Kind, Value};
 
+use crate::replay::replay;
 use crate::small::{self, Taste};
 
 #[test]
@@ -46,4 +48,17 @@ fn what_it_says_is_right_and_it_seldom_says_nothing() {
         decided += 1;
     }
     assert!(refused * 100 < decided, "{refused} of {decided} were left to others");
+}
+
+/// Long histories of many processes are placed, not searched.
+#[test]
+fn long_histories_are_decided() {
+    for (processes, operations) in [(4, 20_000), (8, 20_000), (16, 20_000), (32, 5_000)] {
+        let plan = Plan { processes, operations, ..Plan::new(Builtin::new(Kind::Deque)) };
+        let (history, _) = generate::history(&plan, None).expect("a plan");
+        let timeline = Timeline::of(&history.operations, Ties::Strict);
+        let cx = Context { symbols: &history.symbols, spec: &plan.spec, budget: &Budget::unlimited() };
+        let order = run(&mut DequeSearch::new(), &cx, &timeline);
+        replay(&plan.spec, &timeline, &history.symbols, &order.expect("it holds"));
+    }
 }

@@ -1,12 +1,11 @@
-//! The generic engine and the seed method on every small history; `--example exhaustive` goes further.
+//! The generic engine, the depth-first search and the seed method on every small history; `--example exhaustive` goes further.
 
 use linpoint_check::metastate::seed::{self, Switches};
 use linpoint_check::timeline::Ties;
 use linpoint_check::{Budget, brute};
 use linpoint_history::{Builtin, Kind, Verdict};
 
-use crate::every;
-use crate::generic;
+use crate::{depth_first, every, generic};
 
 /// Histories of one shape are skipped where there are more than this.
 const MANY: u64 = 12_000;
@@ -30,6 +29,11 @@ fn every_history_of_up_to_four_operations() {
                     let truth = truth.expect("no limit").holds();
                     violated += u64::from(!truth);
                     assert_eq!(generic::holds(&spec, history, Ties::Strict), truth, "{kind:?} {rows:?}");
+                    assert_eq!(
+                        depth_first::holds(&spec, history, Ties::Strict),
+                        truth,
+                        "depth first: {kind:?} {rows:?}"
+                    );
                     let (verdict, _) = seed::verify(history, &spec, &Switches::all());
                     assert_eq!(matches!(verdict, Verdict::Holds(_)), truth, "seed: {kind:?} {rows:?}");
                 });

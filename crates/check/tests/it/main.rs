@@ -4,6 +4,7 @@ mod brute;
 mod corpus;
 mod counter;
 mod decide;
+mod depth_first;
 mod deque;
 mod every;
 mod exhaustive;

@@ -207,7 +207,7 @@ fn limits_are_honoured() {
     let mut plan = Plan::new(Builtin::new(Kind::Stack));
     (plan.processes, plan.operations, plan.values) = (8, 5000, Values::Repeated(2));
     let (history, _) = generate::history(&plan, None).expect("a plan that can be played");
-    let budget = Budget { deadline: None, memory_bytes: Some(100_000) };
+    let budget = Budget { memory_bytes: Some(100_000), ..Budget::default() };
     let cx = Context { symbols: &history.symbols, spec: &plan.spec, budget: &budget };
     let timeline = Timeline::of(&history.operations, Ties::Strict);
     let stop = run(&mut StackMetastates::new(), &cx, &timeline).expect_err("too little memory");

@@ -4,6 +4,7 @@ mod bad_input;
 mod corpus;
 mod explore;
 mod fmt;
+mod limits;
 mod readme;
 mod refine;
 mod run;

@@ -20,6 +20,9 @@ pub(super) fn before_insert(table: &mut Table<'_>, config: &Config, bound: i64, 
     // A set of glued pairs must have a key at least this large to be worth keeping; none: the chain itself is reason enough.
     let mut needed = Some(i64::MIN);
     loop {
+        if table.meter.is_over(1, || 0) {
+            return;
+        }
         let mut gluer = Gluer { bound, below: first, needed, found };
         gluer.glue(table, &node, 0, false);
         let Some(key) = first else { return };
@@ -73,6 +76,10 @@ impl Gluer<'_> {
                 let is_enough = is_enough || self.needed.is_some_and(|needed| class.key >= needed);
                 self.glue(table, &next, at, is_enough);
             }
+        }
+        let grows = self.found.len() == self.found.capacity();
+        if grows && table.meter.is_full(2 * self.found.len() * size_of::<Config>()) {
+            return;
         }
         if is_enough || self.needed.is_none() {
             self.found.push(*config);

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use linpoint_history::rng::Rng;
+use rustc_hash::FxHashMap;
 
 use super::plan::{End, NONE, Part, Plan, What};
 use crate::engine::{Budget, Stop};
@@ -34,6 +35,7 @@ pub(super) struct Build<'a> {
     never: u32,
     /// For the last gaps: the length of the order and what was open before them.
     past: VecDeque<(usize, Vec<u32>)>,
+    lessons: Lessons,
 }
 
 impl<'a> Build<'a> {
@@ -60,6 +62,7 @@ impl<'a> Build<'a> {
             back: of(Part::Back).collect(),
             never: of(Part::Never).count() as u32,
             past: VecDeque::new(),
+            lessons: Lessons::new(plan.ops.len()),
             plan,
         }
     }
@@ -74,6 +77,10 @@ impl<'a> Build<'a> {
             let hopeless = !self.plan.starts_well || self.plan.covered.is_some();
             if hopeless || !self.advance(None) {
                 let stuck = Stuck { gap, ends: self.ends() };
+                if !hopeless && self.learn() {
+                    budget.check(0)?;
+                    continue;
+                }
                 if hopeless || !self.mend(gap, budget)? {
                     return Ok(Some(stuck));
                 }
@@ -91,6 +98,11 @@ impl<'a> Build<'a> {
         [both(&self.front), both(&self.back)].concat()
     }
 
+    /// How many returns are explained.
+    pub(super) fn explained(&self) -> u32 {
+        self.gap
+    }
+
     /// Everything in its order.
     pub(super) fn into_order(self) -> Vec<u32> {
         self.order
@@ -102,6 +114,7 @@ impl<'a> Build<'a> {
             self.past.pop_front();
         }
         self.past.push_back((self.order.len(), self.open.clone()));
+        self.lessons.blame = None;
         let plan = self.plan;
         let from = self.called.partition_point(|&(gap, _)| gap < self.gap);
         let to = self.called.partition_point(|&(gap, _)| gap <= self.gap);
@@ -128,6 +141,45 @@ impl<'a> Build<'a> {
         self.open.retain(|&op| !done[op as usize] && plan.ops[op as usize].latest > gap);
         self.gap += 1;
         true
+    }
+
+    /// Draws a lesson from what went wrong, and takes back what was done since the moment it is about. False: nothing new is to be learnt.
+    fn learn(&mut self) -> bool {
+        let Some(Blame { late, early }) = self.lessons.blame.take() else { return false };
+        let then = self.lessons.done_in[early as usize];
+        let depth = (self.gap - then) as usize;
+        // What was not called by then could not have gone first.
+        if self.plan.ops[late as usize].earliest > then
+            || depth > self.past.len()
+            || !self.lessons.add(late, early, self.gap)
+        {
+            return false;
+        }
+        for _ in 0..depth {
+            self.undo_gap();
+            self.gap -= 1;
+        }
+        true
+    }
+
+    /// Something cannot take effect because of `value`, which is in its way: `op` should have come before it was pushed.
+    fn blame(&mut self, op: u32, value: u32) {
+        let early = self.plan.items[value as usize].push;
+        if early != NONE && op != NONE && self.lessons.blame.is_none() {
+            self.lessons.blame = Some(Blame { late: op, early });
+        }
+    }
+
+    /// A value cannot leave because of another, which lies nearer to the end: they should have been pushed the other way round.
+    fn blame_order(&mut self, value: u32, other: u32) {
+        let items = &self.plan.items;
+        let when = |push: u32| if push == NONE { 0 } else { self.lessons.done_as[push as usize] };
+        let (first, second) = (items[value as usize].push, items[other as usize].push);
+        if when(first) > when(second) {
+            self.blame(first, other);
+        } else {
+            self.blame(second, value);
+        }
     }
 
     /// Lets pops find nothing that have their first chance now.
@@ -211,7 +263,9 @@ impl<'a> Build<'a> {
         let ready = match what {
             What::Push(value) => self.ready_to_push(op, value, depth),
             What::Pop(value) => self.ready_to_pop(value, depth),
-            What::Empty => self.clear(End::Front, depth) && self.clear(End::Back, depth) && self.never == 0,
+            What::Empty => {
+                self.clear(op, End::Front, depth) && self.clear(op, End::Back, depth) && self.never == 0
+            }
         };
         self.busy[op as usize] = false;
         if ready && !self.done[op as usize] {
@@ -237,6 +291,7 @@ impl<'a> Build<'a> {
                 Some(next) if next == value => return true,
                 Some(next) => {
                     if !self.reach(self.plan.items[next as usize].pop, depth + 1) {
+                        self.blame_order(value, next);
                         return false;
                     }
                 }
@@ -251,7 +306,7 @@ impl<'a> Build<'a> {
             if other != op
                 && !self.done[other as usize]
                 && !self.busy[other as usize]
-                && self.must_precede(other, value)
+                && (self.must_precede(other, value) || self.lessons.has(other, op))
                 && !self.reach(other, depth + 1)
             {
                 return false;
@@ -263,24 +318,30 @@ impl<'a> Build<'a> {
         let items = &self.plan.items;
         match (item.at, item.part) {
             (End::Back, Part::Front) => {
-                let late = |v: &u32| items[*v as usize].pop_from > item.pop_by;
-                self.clear(End::Back, depth)
-                    && self.never == 0
-                    && !self.front.iter().rev().take(NEAR).any(late)
+                if !self.clear(op, End::Back, depth) || self.never > 0 {
+                    return false;
+                }
+                let late = |v: &&u32| items[**v as usize].pop_from > item.pop_by;
+                let late = self.front.iter().rev().take(NEAR).find(late).copied();
+                late.map(|late| self.blame(op, late)).is_none()
             }
             (End::Front, Part::Back) => {
-                let late = |v: &u32| items[*v as usize].pop_from > item.pop_by;
-                self.clear(End::Front, depth) && self.never == 0 && !self.back.iter().take(NEAR).any(late)
+                if !self.clear(op, End::Front, depth) || self.never > 0 {
+                    return false;
+                }
+                let late = |v: &&u32| items[**v as usize].pop_from > item.pop_by;
+                let late = self.back.iter().take(NEAR).find(late).copied();
+                late.map(|late| self.blame(op, late)).is_none()
             }
-            (End::Back, Part::Never) => self.clear(End::Back, depth),
-            (End::Front, Part::Never) => self.clear(End::Front, depth),
-            (End::Front, Part::Front) => self.uncover(End::Front, item.pop_from, depth),
-            (End::Back, Part::Back) => self.uncover(End::Back, item.pop_from, depth),
+            (End::Back, Part::Never) => self.clear(op, End::Back, depth),
+            (End::Front, Part::Never) => self.clear(op, End::Front, depth),
+            (End::Front, Part::Front) => self.uncover(op, End::Front, item.pop_from, depth),
+            (End::Back, Part::Back) => self.uncover(op, End::Back, item.pop_from, depth),
         }
     }
 
-    /// Pops what must leave before gap `from`, when something will lie on it that cannot leave earlier.
-    fn uncover(&mut self, end: End, from: u32, depth: u32) -> bool {
+    /// Pops what must leave before gap `from`, when what `op` pushes will lie on it and cannot leave earlier.
+    fn uncover(&mut self, op: u32, end: End, from: u32, depth: u32) -> bool {
         loop {
             let items = &self.plan.items;
             let in_time = |v: &u32| items[*v as usize].pop_by >= from;
@@ -293,15 +354,17 @@ impl<'a> Build<'a> {
             }
             let Some(next) = self.next(end) else { return true };
             if !self.reach(self.plan.items[next as usize].pop, depth + 1) {
+                self.blame(op, next);
                 return false;
             }
         }
     }
 
-    /// Pops everything that leaves by one end.
-    fn clear(&mut self, end: End, depth: u32) -> bool {
+    /// Pops everything that leaves by one end, for `op`.
+    fn clear(&mut self, op: u32, end: End, depth: u32) -> bool {
         while let Some(next) = self.next(end) {
             if !self.reach(self.plan.items[next as usize].pop, depth + 1) {
+                self.blame(op, next);
                 return false;
             }
         }
@@ -359,6 +422,7 @@ impl<'a> Build<'a> {
         }
         self.done[op as usize] = true;
         self.order.push(op);
+        self.lessons.note(op, self.gap);
         self.serve();
     }
 
@@ -374,6 +438,69 @@ impl<'a> Build<'a> {
                 self.order.push(op);
             }
         }
+    }
+}
+
+/// What was learnt from getting stuck: which operations go before which pushes.
+///
+/// A lesson is a guess as all else here. Without it the push came first, and then lay in the way of the other operation until that returned.
+#[derive(Debug)]
+struct Lessons {
+    blame: Option<Blame>,
+    /// For each push, what goes first.
+    first: FxHashMap<u32, Vec<u32>>,
+    /// For each operation that is done, or was: in which gap, and as the how-manieth.
+    done_in: Vec<u32>,
+    done_as: Vec<u64>,
+    count: u64,
+    /// How many lessons were drawn since building came as far as this.
+    furthest: u32,
+    drawn: u32,
+}
+
+/// `late` should have gone before `early`, a push.
+#[derive(Clone, Copy, Debug)]
+struct Blame {
+    late: u32,
+    early: u32,
+}
+
+/// So many lessons may be drawn without getting on.
+const LESSONS: u32 = 400;
+
+impl Lessons {
+    fn new(ops: usize) -> Lessons {
+        Lessons {
+            blame: None,
+            first: FxHashMap::default(),
+            done_in: vec![0; ops],
+            done_as: vec![0; ops],
+            count: 0,
+            furthest: 0,
+            drawn: 0,
+        }
+    }
+
+    fn note(&mut self, op: u32, gap: u32) {
+        self.count += 1;
+        (self.done_in[op as usize], self.done_as[op as usize]) = (gap, self.count);
+    }
+
+    /// Adds a lesson, if it is new and there were not too many in this place.
+    fn add(&mut self, late: u32, early: u32, gap: u32) -> bool {
+        if gap > self.furthest {
+            (self.furthest, self.drawn) = (gap, 0);
+        }
+        self.drawn += 1;
+        if late == early || self.drawn > LESSONS || self.has(late, early) || self.has(early, late) {
+            return false;
+        }
+        self.first.entry(early).or_default().push(late);
+        true
+    }
+
+    fn has(&self, late: u32, early: u32) -> bool {
+        !self.first.is_empty() && self.first.get(&early).is_some_and(|first| first.contains(&late))
     }
 }
 

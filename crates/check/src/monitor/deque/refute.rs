@@ -143,7 +143,7 @@ impl Refuter<'_> {
         let patience = Instant::now() + PATIENCE;
         let budget = Budget {
             deadline: Some(self.cx.budget.deadline.map_or(patience, |limit| limit.min(patience))),
-            memory_bytes: self.cx.budget.memory_bytes,
+            ..self.cx.budget.clone()
         };
         let from = self.cx.spec.initial();
         let decision = frontier::decide(self.cx.spec, &from, &rows, self.cx.symbols, &budget);
