@@ -124,6 +124,9 @@ struct Frame {
     ahead: u32,
 }
 
+/// A state, and what took effect beyond the first missing return: one bit an operation.
+type Dead = (u32, Box<[u64]>);
+
 struct Search<'a, S: Spec> {
     machine: Machine<S>,
     /// Of each operation: completed ones by return, then those that never returned.
@@ -140,8 +143,8 @@ struct Search<'a, S: Spec> {
     frames: Vec<Frame>,
     /// An operation, and the state after it.
     choices: Vec<(u32, u32)>,
-    /// By the first missing return: the state, and what took effect beyond.
-    dead: FxHashMap<u32, FxHashSet<(u32, Box<[u64]>)>>,
+    /// Dead ends, by the first missing return.
+    dead: FxHashMap<u32, FxHashSet<Dead>>,
     dead_bytes: usize,
     furthest_return: u32,
     /// Were choices made final?
