@@ -231,9 +231,9 @@ mod tests {
         check(
             "p1: enqueue 7 [1,20]; p1: enqueue 9 [30,40]; p2: dequeue -> 9 [35,..]",
             "
-process 1  ├ enqueue 7 ┤ ├─ enqueue 9 ──┤
-           1          20 30            40
-process 2                 ├┄ dequeue ┄┄┄┄┄┄▷
+process 1  ├ enqueue 7 ┤ ├ enqueue 9 ┤
+           1          20 30         40
+process 2                 ├ dequeue → ? ▷
                           35",
         );
     }

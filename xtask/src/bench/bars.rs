@@ -190,9 +190,9 @@ fn bars() -> Vec<(&'static str, Case, Bar)> {
         case.engine = Some("metastate");
         bars.push(("any specification", case, Bar::Seconds(1.0)));
     }
-    for (kind, engine) in [(Deque, None), (Stack, Some("metastate")), (PriorityQueue, Some("brute"))] {
+    for kind in [Deque, Stack] {
         let case = Case::new(kind, 16, 20_000, Values::Repeated(16));
-        let case = Case { engine, memory_mib: Some(100), ..case };
+        let case = Case { memory_mib: Some(100), ..case };
         bars.push(("memory limit honoured", case, Bar::GivenUp));
     }
     for kind in [Queue, Stack, PriorityQueue, Set, Multiset] {

@@ -39,7 +39,8 @@ fn peak_mib(pid: u32) -> Option<u64> {
 fn memory_stays_near_its_limit() {
     let path = scratch("crowded.jsonl", crowded().as_bytes());
     let mut child = Command::new(env!("CARGO_BIN_EXE_linpoint"))
-        .args(["check", "--spec", "priority-queue", "--time-limit", "60s", "--memory-limit", "150MiB"])
+        .args(["check", "--spec", "priority-queue", "--engine", "metastate"])
+        .args(["--time-limit", "60s", "--memory-limit", "150MiB"])
         .arg(&path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

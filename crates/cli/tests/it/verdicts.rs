@@ -111,6 +111,7 @@ fn engines_can_be_chosen() {
         ("auto", "queue monitor"),
         ("monitor", "queue monitor"),
         ("metastate", "metastates"),
+        ("search", "depth-first search"),
         ("brute", "brute force"),
     ] {
         let args = ["check", "corpus/histories/queue.jsonl", "--spec", "queue", "--engine", engine];
