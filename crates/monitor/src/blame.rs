@@ -220,6 +220,8 @@ impl Window {
     /// The order found, from the first operation that is not where its commit says.
     fn moved(&self, order: &[usize], signature: &Signature) -> Vec<Seen> {
         let same = order.iter().enumerate().take_while(|(place, task)| place == *task).count();
+        // By versions, what does not fit may be the order itself: then all of it is shown.
+        let same = if same == order.len() { 0 } else { same };
         order[same..].iter().map(|&task| self.tasks[task].seen(signature)).collect()
     }
 

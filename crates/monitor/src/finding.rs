@@ -72,7 +72,7 @@ pub struct Refused {
 pub enum Blame {
     /// The annotation: another order of the same intervals fits.
     Annotation {
-        /// The order that works, from the first operation that moved.
+        /// The order that works, from the first operation that moved; empty where an engine found that there is one and did not write it down.
         order: Vec<Seen>,
         /// Operations with commits below this were left in the order of their commits.
         from: u64,
@@ -231,6 +231,10 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Refused { operation, expected, state, blame } = self;
         match blame {
+            Blame::Annotation { order, .. } if order.is_empty() => write!(
+                f,
+                "wrong commit annotation: {operation} does not fit the order of commits (expected {expected}), but the whole intervals have an order"
+            ),
             Blame::Annotation { order, .. } => {
                 write!(
                     f,

@@ -89,7 +89,7 @@ const MOST: usize = 1 << 16;
 impl Trail {
     pub fn new(model: &dyn Model) -> Trail {
         let newer = Stretch { worlds: vec![model.fork()], from: 0, past: Vec::new() };
-        Trail { older: None, newer, room: LEAST.max(model.size()), broken: false }
+        Trail { older: None, newer, room: room(model.size()), broken: false }
     }
 
     /// An operation took effect.
@@ -114,7 +114,7 @@ impl Trail {
     #[cold]
     pub fn turn<'a>(&mut self, worlds: impl Iterator<Item = &'a dyn Model>, from: u64) {
         let worlds: Vec<Box<dyn Model>> = worlds.map(Model::fork).collect();
-        self.room = LEAST.max(worlds.iter().map(|world| world.size()).sum());
+        self.room = room(worlds.iter().map(|world| world.size()).sum());
         let mut past = self.older.take().map(|stretch| stretch.past).unwrap_or_default();
         past.clear();
         past.reserve(self.room);
@@ -151,4 +151,9 @@ impl Trail {
     pub fn stretches(&self) -> impl DoubleEndedIterator<Item = &Stretch> {
         self.older.iter().chain([&self.newer].into_iter().filter(|_| !self.broken))
     }
+}
+
+/// How long a stretch is, for a state of this size: four times as long, so that copies are cheap, but not much longer than a processor's cache for that alone.
+fn room(size: usize) -> usize {
+    LEAST.max(size).max((4 * size).min(1 << 14))
 }
