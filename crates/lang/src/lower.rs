@@ -7,12 +7,14 @@
 //! step touches two; the last read stays where it is. Conditions become branches, so that `&&` and `||` read no more than they must.
 
 mod annotation;
+mod assign;
 mod call;
 mod client;
 mod cond;
 mod declare;
 mod expr;
 mod graph;
+mod note;
 mod place;
 mod routine;
 mod signature;
