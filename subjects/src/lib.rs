@@ -21,6 +21,8 @@
 //! | [`ticket_lock`] | counter behind a fair lock | `SPLIT_TICKET` |
 //! | [`chase_lev_deque`] | work-stealing deque | `TAKE_WITHOUT_CAS` |
 //!
+//! [`monitored`] has the objects of the runtime monitor: larger, with real threads only.
+//!
 //! The snapshot, the elimination stack and the transactional memory also make claims about the future
 //! (`linpoint::tressa!`), where a constant in the type asks for them.
 //!
@@ -34,6 +36,7 @@ pub mod chase_lev_deque;
 pub mod elimination_stack;
 pub mod lazy_list_set;
 pub mod michael_scott_queue;
+pub mod monitored;
 pub mod reusing_stack;
 pub mod seqlock;
 pub mod snapshot;

@@ -1,0 +1,148 @@
+//! A correct subject under load for long: events a second, records lost, memory over time.
+//!
+//! `cargo run --release -p linpoint-subjects --example soak -- SUBJECT AMOUNT THREADS WHAT`: the subject is `multiset`, `tree` or `cache`; the amount seconds (`600s`) or operations
+//! (`100000000`); what is compared `io` or `view`. `slow-down THREADS` instead of these measures the tree watched and not watched, by turns.
+
+use std::time::{Duration, Instant};
+
+use linpoint_monitor::{Monitor, MonitorError, View};
+use linpoint_subjects::monitored::blink_tree::BlinkTree;
+use linpoint_subjects::monitored::block_cache::BlockCache;
+use linpoint_subjects::monitored::load::{Load, Random, Until, run};
+use linpoint_subjects::monitored::multiset::Multiset;
+
+const USAGE: &str = "soak multiset|tree|cache SECONDSs|OPERATIONS THREADS io|view, or soak slow-down THREADS";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["slow-down", threads] => slow_down(threads.parse()?),
+        [subject, amount, threads, what] => soak(subject, amount, threads.parse()?, what == "view"),
+        _ => Err(USAGE.into()),
+    }
+}
+
+fn soak(subject: &str, amount: &str, threads: u64, view: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let until = match amount.strip_suffix('s') {
+        Some(seconds) => Until { time: Duration::from_secs(seconds.parse()?), operations: u64::MAX },
+        None => Until { time: Duration::MAX, operations: amount.parse::<u64>()?.div_ceil(threads.max(1)) },
+    };
+    let monitor = Monitor::start()?;
+    let object: Box<dyn Load + Send> = match subject {
+        "multiset" => Box::new(Multiset::<0>::watched(&monitor, 12, view.then_some(View::Multiset))?),
+        "tree" => Box::new(BlinkTree::<0>::watched(&monitor, view)?),
+        "cache" => Box::new(BlockCache::<0>::watched(&monitor, 8, 256, view)?),
+        _ => return Err(USAGE.into()),
+    };
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let (done, time) = std::thread::scope(|scope| {
+        scope.spawn(|| watch_memory(&monitor, &over));
+        let result = run(&*object, &monitor, threads, until);
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        result
+    });
+    let report = monitor.finish();
+    println!(
+        "{done} operations in {:.1} s; {} events judged, {} records lost",
+        time.as_secs_f64(),
+        report.events(),
+        report.lost
+    );
+    print!("{report}");
+    Ok(())
+}
+
+/// A line every so often, at growing distances up to half a minute.
+fn watch_memory(monitor: &Monitor, over: &std::sync::atomic::AtomicBool) {
+    let (mut last, mut next) = (0, Duration::from_secs(1));
+    let started = Instant::now();
+    let mut before = started;
+    while !over.load(std::sync::atomic::Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(50));
+        if started.elapsed() < next {
+            continue;
+        }
+        let status = monitor.status();
+        let rate = (status.events - last) as f64 / before.elapsed().as_secs_f64();
+        println!(
+            "{:>6.0} s  {:>7} KiB resident  {rate:>10.0} events/s  {:>12} events  {} waiting  {} lost",
+            started.elapsed().as_secs_f64(),
+            resident(),
+            status.events,
+            status.waiting,
+            status.lost
+        );
+        (last, before) = (status.events, Instant::now());
+        next += next.min(Duration::from_secs(30));
+    }
+}
+
+/// Resident memory in KiB, where the system says so.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Operations in a burst that fits into a ring, so that nobody waits for the verification thread.
+const BURST: u64 = 2_000;
+const BURSTS: usize = 200;
+
+/// Processor time an operation of the tree takes, in bursts between which the verification thread catches up; the same tree not watched, with answers
+/// compared, and with views compared; best burst of each thread.
+fn slow_down(threads: u64) -> Result<(), Box<dyn std::error::Error>> {
+    for round in 0..5 {
+        let [off, io, view] = [None, Some(false), Some(true)].map(|watched| -> Result<f64, MonitorError> {
+            let monitor = Monitor::builder().sample(if watched.is_some() { 1 } else { 2 }).start()?;
+            // The first object is watched, the second is not.
+            let first = BlinkTree::<0>::watched(&monitor, watched == Some(true))?;
+            let tree = if watched.is_some() { first } else { BlinkTree::<0>::watched(&monitor, false)? };
+            let mut random = Random::new(7);
+            for number in 0..20_000 {
+                tree.step(&mut random);
+                if number % 1000 == 0 {
+                    catch_up(&monitor);
+                }
+            }
+            let worst = std::thread::scope(|scope| {
+                let (tree, monitor) = (&tree, &monitor);
+                let burst = move |seed| {
+                    let mut random = Random::new(seed);
+                    let mut spent = Vec::new();
+                    for _ in 0..BURSTS {
+                        let start = processor_time();
+                        (0..BURST).for_each(|_| tree.step(&mut random));
+                        spent.push((processor_time() - start) / BURST as f64);
+                        catch_up(monitor);
+                    }
+                    spent.sort_by(f64::total_cmp);
+                    spent[BURSTS / 4]
+                };
+                let users: Vec<_> = (1..=threads).map(|seed| scope.spawn(move || burst(seed))).collect();
+                users.into_iter().map(|user| user.join().unwrap_or(f64::MAX)).fold(0.0, f64::max)
+            });
+            monitor.finish();
+            Ok(worst)
+        });
+        let (off, io, view) = (off?, io?, view?);
+        println!(
+            "round {round}: not watched {off:.0} ns, answers {io:.0} ns ({:.2}x), views {view:.0} ns ({:.2}x)",
+            io / off,
+            view / off
+        );
+    }
+    Ok(())
+}
+
+fn catch_up(monitor: &Monitor) {
+    while monitor.status().waiting > 0 {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// Processor time of this thread in nanoseconds.
+fn processor_time() -> f64 {
+    let line = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    line.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0.0)
+}
