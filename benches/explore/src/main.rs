@@ -68,6 +68,7 @@ fn our_rate<O: linpoint::Object>(bound: u32, scenario: &linpoint::Scenario<O::Sp
         let report = linpoint::check::<O>()
             .scenario(scenario.clone())
             .search(linpoint::Search::Preemptions(bound))
+            .workers(1)
             .time_limit(Duration::from_secs(600))
             .report();
         assert!(report.counterexample.is_none(), "{report}");

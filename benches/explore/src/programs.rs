@@ -33,100 +33,10 @@ impl<T> Drop for Nodes<T> {
     }
 }
 
-macro_rules! objects {
-    ($atomic:path, $(#[$stack:meta])*, $(#[$queue:meta])*) => {
-        use $atomic as atomic;
-        use atomic::AtomicPtr;
-        use std::ptr::null_mut;
-        use std::sync::atomic::Ordering::SeqCst;
-        use super::Nodes;
-
-        pub struct StackNode { value: u32, next: std::cell::Cell<*mut StackNode> }
-        pub struct Stack { top: AtomicPtr<StackNode>, nodes: Nodes<StackNode> }
-
-        $(#[$stack])*
-        impl Stack {
-            pub fn new() -> Stack {
-                Stack { top: AtomicPtr::new(null_mut()), nodes: Nodes::new() }
-            }
-            pub fn push(&self, value: u32) {
-                let node = self.nodes.keep(StackNode { value, next: std::cell::Cell::new(null_mut()) });
-                loop {
-                    let top = self.top.load(SeqCst);
-                    // SAFETY: the node is not published yet.
-                    unsafe { &*node }.next.set(top);
-                    if self.top.compare_exchange(top, node, SeqCst, SeqCst).is_ok() { return; }
-                }
-            }
-            pub fn pop(&self) -> Option<u32> {
-                loop {
-                    let top = self.top.load(SeqCst);
-                    if top.is_null() { return None; }
-                    // SAFETY: nodes live as long as the stack.
-                    let node = unsafe { &*top };
-                    if self.top.compare_exchange(top, node.next.get(), SeqCst, SeqCst).is_ok() { return Some(node.value); }
-                }
-            }
-        }
-
-        pub struct QueueNode { value: u32, next: AtomicPtr<QueueNode> }
-        pub struct Queue { head: AtomicPtr<QueueNode>, tail: AtomicPtr<QueueNode>, nodes: Nodes<QueueNode> }
-
-        $(#[$queue])*
-        impl Queue {
-            pub fn new() -> Queue {
-                let nodes = Nodes::new();
-                let dummy = nodes.keep(QueueNode { value: 0, next: AtomicPtr::new(null_mut()) });
-                Queue { head: AtomicPtr::new(dummy), tail: AtomicPtr::new(dummy), nodes }
-            }
-            pub fn enqueue(&self, value: u32) {
-                let node = self.nodes.keep(QueueNode { value, next: AtomicPtr::new(null_mut()) });
-                loop {
-                    let tail = self.tail.load(SeqCst);
-                    // SAFETY: nodes live as long as the queue.
-                    let last = unsafe { &*tail };
-                    let next = last.next.load(SeqCst);
-                    if tail != self.tail.load(SeqCst) { continue; }
-                    if next.is_null() {
-                        if last.next.compare_exchange(null_mut(), node, SeqCst, SeqCst).is_ok() {
-                            let _ = self.tail.compare_exchange(tail, node, SeqCst, SeqCst);
-                            return;
-                        }
-                    } else {
-                        let _ = self.tail.compare_exchange(tail, next, SeqCst, SeqCst);
-                    }
-                }
-            }
-            pub fn dequeue(&self) -> Option<u32> {
-                loop {
-                    let head = self.head.load(SeqCst);
-                    let tail = self.tail.load(SeqCst);
-                    // SAFETY: nodes live as long as the queue.
-                    let next = unsafe { &*head }.next.load(SeqCst);
-                    if head != self.head.load(SeqCst) { continue; }
-                    if head == tail {
-                        if next.is_null() { return None; }
-                        let _ = self.tail.compare_exchange(tail, next, SeqCst, SeqCst);
-                    } else {
-                        // SAFETY: as above; it is not null, as head is not the last.
-                        let value = unsafe { &*next }.value;
-                        if self.head.compare_exchange(head, next, SeqCst, SeqCst).is_ok() { return Some(value); }
-                    }
-                }
-            }
-        }
-    };
-}
-
 macro_rules! programs {
     ($thread:path, $arc:path) => {
         use $arc as Shared;
         use $thread as thread;
-
-        // SAFETY: nodes are written before they are published, and only read after that.
-        unsafe impl Send for Stack {}
-        // SAFETY: as above.
-        unsafe impl Sync for Stack {}
 
         pub fn stack_program() {
             let stack = Shared::new(Stack::new());
@@ -159,25 +69,44 @@ macro_rules! programs {
 }
 
 pub mod under_loom {
-    objects!(loom::sync::atomic, ,);
+    use loom::sync::atomic;
+    include!("objects.rs");
     programs!(loom::thread, loom::sync::Arc);
 }
 
 pub mod under_shuttle {
-    objects!(shuttle::sync::atomic, ,);
+    use shuttle::sync::atomic;
+    include!("objects.rs");
     programs!(shuttle::thread, shuttle::sync::Arc);
 }
 
+mod under_linpoint {
+    use linpoint::sync::atomic;
+    include!("objects.rs");
+}
+
 pub mod ours {
+    use super::under_linpoint;
     use linpoint::Scenario;
     use std::collections::VecDeque;
 
-    objects!(linpoint::sync::atomic, #[linpoint::object(spec = Lifo)], #[linpoint::object(spec = Fifo)]);
+    pub struct Stack(under_linpoint::Stack);
 
-    // SAFETY: nodes are written before they are published, and only read after that.
-    unsafe impl Send for Stack {}
-    // SAFETY: as above.
-    unsafe impl Sync for Stack {}
+    #[linpoint::object(spec = Lifo)]
+    impl Stack {
+        pub fn new() -> Stack { Stack(under_linpoint::Stack::new()) }
+        pub fn push(&self, value: u32) { self.0.push(value); }
+        pub fn pop(&self) -> Option<u32> { self.0.pop() }
+    }
+
+    pub struct Queue(under_linpoint::Queue);
+
+    #[linpoint::object(spec = Fifo)]
+    impl Queue {
+        pub fn new() -> Queue { Queue(under_linpoint::Queue::new()) }
+        pub fn enqueue(&self, value: u32) { self.0.enqueue(value); }
+        pub fn dequeue(&self) -> Option<u32> { self.0.dequeue() }
+    }
 
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Lifo(Vec<u32>);

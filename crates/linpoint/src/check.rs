@@ -31,7 +31,7 @@ pub fn check<O: Object>() -> Check<O> {
         criterion: Criterion::Linearizability,
         search: Search::Auto,
         time_limit: Duration::from_secs(10),
-        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        workers: None,
         limits: Limits::default(),
         object: PhantomData,
     }
@@ -46,7 +46,7 @@ pub struct Check<O: Object> {
     criterion: Criterion,
     search: Search,
     time_limit: Duration,
-    workers: usize,
+    workers: Option<usize>,
     limits: Limits,
     object: PhantomData<fn() -> O>,
 }
@@ -114,7 +114,7 @@ impl<O: Object> Check<O> {
 
     /// How many OS threads explore (all cores unless set).
     pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers.max(1);
+        self.workers = Some(workers.max(1));
         self
     }
 
@@ -278,16 +278,22 @@ impl<O: Object> Check<O> {
                 }
             }
         };
-        if self.workers > 1
-            && let ([index], Some(dfs)) = (open, self.shareable())
-        {
-            return self.share(scenarios, *index, dfs, deadline);
+        // How many cores there are is asked only where it matters: that takes as long as tens of executions.
+        let workers = || {
+            self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        };
+        if let ([index], Some(dfs)) = (open, self.shareable()) {
+            let workers = workers();
+            if workers > 1 {
+                return self.share(scenarios, *index, dfs, deadline, workers);
+            }
         }
-        if self.workers == 1 || open.len() == 1 {
+        let workers = if open.len() == 1 { 1 } else { workers().min(open.len()) };
+        if workers == 1 {
             work();
         } else {
             std::thread::scope(|scope| {
-                for _ in 0..self.workers.min(open.len()) {
+                for _ in 0..workers {
                     scope.spawn(work);
                 }
             });
@@ -307,15 +313,16 @@ impl<O: Object> Check<O> {
         }
     }
 
-    /// Explores one scenario on all workers.
+    /// Explores one scenario on so many workers.
     fn share(
         &self,
         scenarios: &[Scenario<O::Spec>],
         index: usize,
         dfs: Dfs,
         deadline: Instant,
+        workers: usize,
     ) -> Pass<O::Spec> {
-        let pool = Pool::new(dfs, self.workers);
+        let pool = Pool::new(dfs, workers);
         let work = || {
             let mut execution = self.execution();
             let mut exploration = Exploration::<O>::new(&scenarios[index], self.criterion);
@@ -334,12 +341,12 @@ impl<O: Object> Check<O> {
             (finding, cut, Reached { runs, claims, questions, ..Reached::default() })
         };
         let parts: Vec<_> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.workers).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+            let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            handles.into_iter().filter_map(|worker| worker.join().ok()).collect()
         });
         let mut whole = Reached::default();
         let (mut found, mut cut) = (None, false);
-        let all_there = parts.len() == self.workers;
+        let all_there = parts.len() == workers;
         for (finding, part_cut, part) in parts {
             found = found.or(finding);
             cut |= part_cut;

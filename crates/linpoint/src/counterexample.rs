@@ -6,7 +6,6 @@
 //! and what that run shows is what is reported: the failure is never printed from memory.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use linpoint_sched::strategy::dfs::Dfs;
@@ -113,7 +112,7 @@ fn observe<O: Object>(
     scenario: &Scenario<O::Spec>,
     strategy: &mut dyn linpoint_sched::strategy::Strategy,
 ) -> Option<(Finding<O::Spec>, Trace, Vec<bool>)> {
-    let results: Results<O::Spec> = Arc::new(Mutex::new(Vec::new()));
+    let results = Results::<O::Spec>::default();
     let mut exploration = Exploration::<O>::new(scenario, check.criterion_asked());
     let trace = {
         let program = program::<O>(scenario, &results);
@@ -224,7 +223,7 @@ fn turns<O: Object>(
     finding: &Finding<O::Spec>,
 ) -> Vec<token::Turn> {
     let mut execution = check.execution();
-    let results: Results<O::Spec> = Arc::new(Mutex::new(Vec::new()));
+    let results = Results::<O::Spec>::default();
     let program = program::<O>(scenario, &results);
     execution.run(&program, &mut Replay::new(finding.schedule.clone()));
     token::turns(execution.record())

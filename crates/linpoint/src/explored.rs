@@ -1,6 +1,7 @@
 //! One scenario under one strategy: every run's trace is asked about once.
 
-use std::sync::{Arc, Mutex};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Instant;
 
 use linpoint_sched::clocks::Clocks;
@@ -69,8 +70,8 @@ pub(crate) struct Exploration<'a, O: Object> {
     pub(crate) claims: Claims,
 }
 
-/// What the operations of a run answered.
-pub(crate) type Results<S> = Arc<Mutex<Vec<Option<<S as Specification>::Ret>>>>;
+/// What the operations of a run answered. The threads of a run are fibers of one OS thread, so that no lock is needed.
+pub(crate) type Results<S> = Rc<RefCell<Vec<Option<<S as Specification>::Ret>>>>;
 
 const PENDING: u32 = u32::MAX;
 const IDLE: u32 = u32::MAX - 1;
@@ -112,7 +113,7 @@ impl<'a, O: Object> Exploration<'a, O> {
         runs: u64,
         deadline: Option<Instant>,
     ) -> Result<Stop, Box<Finding<O::Spec>>> {
-        let results: Results<O::Spec> = Arc::new(Mutex::new(Vec::new()));
+        let results = Results::<O::Spec>::default();
         self.walk_with(execution, strategy, runs, deadline, &results)
     }
 
@@ -152,7 +153,7 @@ impl<'a, O: Object> Exploration<'a, O> {
         results: &Results<O::Spec>,
         own_order: bool,
     ) -> Result<(), Box<Finding<O::Spec>>> {
-        let results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let results = results.borrow();
         let finding = |fault| {
             let (schedule, preemptions) = (run.schedule(), run.preemptions());
             Box::new(Finding { fault, schedule, preemptions, results: results.clone() })
@@ -172,7 +173,9 @@ impl<'a, O: Object> Exploration<'a, O> {
         if self.keys.covers(&self.answers, &self.key.cannot) {
             return Ok(());
         }
-        if !own_order {
+        if own_order {
+            self.key.compute_after_in_order();
+        } else {
             self.key.compute_after(run, &self.clocks);
         }
         let question = Question {
@@ -238,7 +241,7 @@ pub(crate) fn program<'a, O: Object>(
     let count = scenario.len();
     move || {
         untracked(|| {
-            let mut slots = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut slots = results.borrow_mut();
             slots.clear();
             slots.resize(count, None);
         });
@@ -269,7 +272,8 @@ fn perform_all<O: Object>(
         let answer = object.perform(op);
         mark_return(number as u32);
         untracked(|| {
-            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[number] = Some(answer.clone());
+            let answer = Some(answer.clone());
+            results.borrow_mut()[number] = answer;
         });
     }
 }

@@ -4,7 +4,7 @@
 //! by one seen before: the same results with fewer entries in `cannot` were fine, so these are.
 
 use linpoint_sched::clocks::Clocks;
-use linpoint_sched::{Ending, MarkKind, Run, ThreadId, ThreadSet};
+use linpoint_sched::{Ending, Mark, MarkKind, Run, ThreadId, ThreadSet};
 use rustc_hash::FxHashMap;
 
 /// Where an operation lies in its thread.
@@ -35,17 +35,8 @@ pub(crate) struct Key {
     /// The operations that returned.
     pub(crate) returned: u64,
     pub(crate) stuck: bool,
-    /// Where each thread is, while the steps are read.
-    threads: Vec<Reader>,
-}
-
-/// A thread while the steps are read.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reader {
-    /// The operation it is in, or comes to next.
-    operation: usize,
-    /// Its steps so far.
-    steps: u32,
+    /// The first and the last step of each operation, where the order of the run is all that counts.
+    ends: Vec<(u32, u32)>,
 }
 
 impl Key {
@@ -62,38 +53,53 @@ impl Key {
     /// Works out the key of `run` in the order it was made, and no other: an operation cannot come before those that
     /// had begun when it made its last step.
     pub(crate) fn compute_in_order(&mut self, run: &Run, operations: usize) {
-        self.find_spans(run, operations);
-        self.threads.clear();
-        self.threads.resize(run.threads.len(), Reader::default());
-        for (index, span) in self.spans.iter().enumerate().rev() {
-            // Operations of a thread are numbered in its order: the last written here is its first.
-            if span.called {
-                self.threads[span.thread].operation = index;
+        self.ends.clear();
+        self.ends.resize(operations, (Mark::NEVER, 0));
+        let (mut called, mut begun, mut returned) = (0u64, 0u64, 0u64);
+        for mark in &run.marks {
+            let bit = 1 << mark.operation;
+            let ends = &mut self.ends[mark.operation as usize];
+            match mark.kind {
+                MarkKind::Call => {
+                    ends.0 = mark.at;
+                    called |= bit;
+                    begun |= if mark.at == Mark::NEVER { 0 } else { bit };
+                }
+                MarkKind::Return => {
+                    ends.1 = mark.at;
+                    returned |= bit;
+                }
             }
         }
-        self.cannot.resize(operations, 0);
-        self.after.resize(operations, 0);
-        let mut begun = 0u64;
-        let mut ended = 0u64;
-        for step in &run.steps {
-            let thread = step.thread.index();
-            let Reader { operation, steps } = self.threads[thread];
-            self.threads[thread].steps += 1;
-            let Some(span) = self.spans.get(operation).filter(|span| span.called && span.thread == thread)
-            else {
-                continue;
-            };
-            if span.from == steps {
-                begun |= 1 << operation;
-                self.after[operation] = ended;
+        self.stuck = matches!(run.ending, Ending::Stuck(_));
+        self.returned = returned;
+        self.idle = called & !returned & !begun;
+        self.absent = !called & u64::MAX.checked_shr(64 - operations.min(64) as u32).unwrap_or(0);
+        self.cannot.clear();
+        for (index, &(first, last)) in self.ends.iter().enumerate() {
+            let mut set = 0;
+            if first != Mark::NEVER && returned >> index & 1 != 0 {
+                for (other, &(began, _)) in self.ends.iter().enumerate() {
+                    set |= u64::from(began <= last) << other;
+                }
             }
-            if span.returned && span.to == steps + 1 {
-                ended |= 1 << operation;
-                self.cannot[operation] = begun;
-                let next =
-                    self.spans[operation + 1..].iter().position(|span| span.thread == thread && span.called);
-                self.threads[thread].operation = next.map_or(operations, |next| operation + 1 + next);
+            self.cannot.push(set);
+        }
+    }
+
+    /// Works out `after` in the order in which the run was made: the operations that had ended when it made its first
+    /// step.
+    pub(crate) fn compute_after_in_order(&mut self) {
+        self.after.clear();
+        for &(first, _) in &self.ends {
+            let mut set = 0;
+            if first != Mark::NEVER {
+                for (other, &(began, ended)) in self.ends.iter().enumerate() {
+                    let is_over = self.returned >> other & 1 != 0 && began != Mark::NEVER && ended < first;
+                    set |= u64::from(is_over) << other;
+                }
             }
+            self.after.push(set);
         }
     }
 

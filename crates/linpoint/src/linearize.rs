@@ -17,6 +17,8 @@
 //! precedences and so makes the history hardest to explain. Alongside runs the set of all (operations linearized, state)
 //! that are still possible. If it becomes empty, the calls and returns so far are a history that nothing explains.
 //!
+//! Before that, one order is tried for all histories together (`linearize/at_once.rs`): most questions are settled so.
+//!
 //! **Pending operations.** One that never returned may have taken effect or not, with any answer. One that made no
 //! access at all is called last of all, where it explains nothing: it is left out. In a run where nobody can go on,
 //! some explanation must end in a state where every pending operation it did not use has to wait (Burckhardt,
@@ -31,6 +33,10 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use crate::spec::Specification;
+
+mod at_once;
+
+use at_once::explained_at_once;
 
 /// What "correct" means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -94,6 +100,14 @@ pub(crate) struct Unexplained {
 
 /// Looks for a history of the trace that nothing explains.
 pub(crate) fn unexplained<S: Specification>(question: &Question<'_, S>) -> Option<Unexplained> {
+    if explained_at_once(question) {
+        return None;
+    }
+    search_histories(question)
+}
+
+/// Looks at one history after the other.
+fn search_histories<S: Specification>(question: &Question<'_, S>) -> Option<Unexplained> {
     let all = mask(question.ops.len()) & !question.idle & !question.absent;
     let mut search =
         Search { question, all, seen: FxHashSet::default(), moments: Vec::new(), should_not_wait: false };

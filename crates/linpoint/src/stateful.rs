@@ -15,7 +15,6 @@
 
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
-use std::sync::PoisonError;
 
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::{Execution, MarkKind, Run, ThreadId, ThreadSet};
@@ -135,7 +134,7 @@ impl<'a, S: Specification> Stateful<'a, S> {
 
     /// `op` returned: whatever explains the past has it.
     fn returned(&self, past: &mut Past<S>, op: usize) {
-        let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let results = self.results.borrow();
         let Some(answer) = &results[op] else { return };
         let mut all: FxHashSet<Configuration<S>> = past.configurations.drain(..).collect();
         let mut work: Vec<Configuration<S>> = all.iter().cloned().collect();

@@ -70,8 +70,10 @@ macro_rules! shared_operations {
                 let Some(handle) = announce(Action::Load, self.address()) else { return self.0.load(order) };
                 let value = self.0.load(Ordering::SeqCst);
                 handle.access(Action::Load, self.address(), Effect::Read, order, Self::bits(value));
-                handle.detail(|| format!("{value:?}"));
-                handle.scrub();
+                if !handle.is_quiet() {
+                    handle.detail(|| format!("{value:?}"));
+                    handle.scrub();
+                }
                 value
             }
 
@@ -82,8 +84,10 @@ macro_rules! shared_operations {
                 let Some(handle) = announce(Action::Store, self.address()) else { return self.0.store(value, order) };
                 self.0.store(value, Ordering::SeqCst);
                 handle.access(Action::Store, self.address(), Effect::Write, order, Self::bits(value));
-                handle.detail(|| format!("← {value:?}"));
-                handle.scrub();
+                if !handle.is_quiet() {
+                    handle.detail(|| format!("← {value:?}"));
+                    handle.scrub();
+                }
             }
 
             /// Writes, and returns what was there.
@@ -162,10 +166,12 @@ macro_rules! shared_operations {
                 let Outcome { before, after, wrote } = outcome;
                 let effect = if wrote { Effect::ReadWrite } else { Effect::Read };
                 handle.access(action, self.address(), effect, order, Self::bits(after));
-                handle.detail(|| {
-                    if wrote { format!("{before:?} → {after:?}") } else { format!("{before:?}, failed") }
-                });
-                handle.scrub();
+                if !handle.is_quiet() {
+                    handle.detail(|| {
+                        if wrote { format!("{before:?} → {after:?}") } else { format!("{before:?}, failed") }
+                    });
+                    handle.scrub();
+                }
                 before
             }
         }

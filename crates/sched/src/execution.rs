@@ -9,15 +9,14 @@
 //!
 //! # Who may touch this
 //! The execution is reached through a pointer in a thread-local. Code on fibers and the loop in [`Execution::run`]
-//! take turns on one OS thread; no reference to the execution is kept across a switch or a call of the strategy, so
-//! that the two never hold one at the same time.
+//! take turns on one OS thread (a fiber may also resume another where it pauses); no reference to the execution is kept
+//! across a switch or a call of the strategy, so that no two of them ever hold one at the same time.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 
-use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
+use crate::event::{Intent, Loc, ThreadId, ThreadSet};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
@@ -25,16 +24,18 @@ use crate::local::Locals;
 use crate::local_state;
 use crate::location::Locations;
 use crate::panics;
-use crate::run::{Blocked, Ending, Run, ThreadRecord};
+use crate::run::{Ending, Mark, Run, ThreadRecord};
 use crate::spin::Spin;
 use crate::stranger;
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
 
 mod claims;
+mod decide;
 mod handle;
 mod shim;
 
+use decide::{decide, decide_apart};
 pub(crate) use handle::{Handle, current};
 
 thread_local! {
@@ -65,16 +66,27 @@ impl Default for Limits {
 pub struct Execution {
     run: Run,
     threads: Vec<Thread>,
-    /// In boxes: a thread that creates another is in the middle of [`Fiber::resume`] when this grows.
+    /// By thread; kept from run to run.
+    spins: Vec<Spin>,
+    /// The thread-local values, by thread; kept from run to run.
+    locals: Vec<Locals>,
+    /// By thread; kept from run to run. In boxes: a thread that creates another is in the middle of [`Fiber::resume`]
+    /// when this grows.
     #[allow(clippy::vec_box)]
     fibers: Vec<Box<Fiber>>,
     current: ThreadId,
-    /// Who is resumed next, by the loop.
+    /// Who is resumed next.
     next: Option<ThreadId>,
+    /// Those who have resumed others, and go on when these pause.
+    beneath: ThreadSet,
     /// At an announcement, not waiting.
     standing: ThreadSet,
-    /// At an announcement that may have to wait.
+    /// At an announcement that may have to wait, for something other than the end of threads.
     waiting: ThreadSet,
+    /// At an announcement that waits for the end of threads.
+    joining: ThreadSet,
+    /// Those of them that need not wait any more.
+    joinable: ThreadSet,
     /// Going round a loop until something changes.
     spinning: ThreadSet,
     /// Not yet ended.
@@ -101,6 +113,16 @@ pub struct Execution {
     /// What the running thread had in its registers, and where its stack ended, when it called the explorer.
     entry: local_state::Entry,
     limits: Limits,
+    /// Are local states noted in this run?
+    watching: bool,
+    /// Are neither local states noted nor words?
+    quiet: bool,
+    /// Did a run come to what may be a spin? From then on local states are noted.
+    suspicious: bool,
+    /// Did this run come to what may be a spin, without local states to tell?
+    suspected: bool,
+    /// The schedule of a run that is made again.
+    again: Vec<ThreadId>,
     /// Are states compared?
     compares: bool,
     /// Does the program keep state outside its memory?
@@ -123,21 +145,25 @@ struct Thread {
     intent: Option<Intent>,
     /// What the intent touches; [`Loc::UNKNOWN`] where that is not known beforehand.
     loc: Loc,
+    /// The address of that, where it is known; otherwise 0.
+    address: usize,
+    /// Where in the source it was announced, as a number.
+    site: usize,
+    /// The bit of that place ([`Spin::bit`]).
+    place: u64,
     /// Ran up to its first announcement yet?
     started: bool,
-    /// Who to resume once it has.
-    started_by: Option<ThreadId>,
     steps: u32,
-    spin: Spin,
-    locals: Locals,
     /// Where its program's part of the stack begins.
     top: usize,
     /// A fingerprint of its local state at its announcement, if states are compared.
     local: u128,
     /// How many operations it began.
     operations: u32,
-    /// How many steps it had taken when its latest operation began.
+    /// How many steps it had taken when its latest operation began; [`Mark::NEVER`] once that has made a step.
     called_at: u32,
+    /// The mark of that call, as an index into the run's marks.
+    call: u32,
     /// Is it in an operation?
     operating: bool,
     /// Does the monitor of claims know of that operation?
@@ -147,9 +173,6 @@ struct Thread {
 /// The payload that unwinds the stack of a thread nobody needs any more.
 struct Abandoned;
 
-/// Steps granted to a run that is of no more use, to end by itself.
-const DRAIN: usize = 2_000;
-
 impl Execution {
     /// An execution, ready to run programs within `limits`.
     pub fn new(limits: Limits) -> Box<Execution> {
@@ -158,11 +181,16 @@ impl Execution {
         Box::new(Execution {
             run: Run::default(),
             threads: Vec::new(),
+            spins: Vec::new(),
+            locals: Vec::new(),
             fibers: Vec::new(),
             current: ThreadId(0),
             next: None,
+            beneath: ThreadSet::EMPTY,
             standing: ThreadSet::EMPTY,
             waiting: ThreadSet::EMPTY,
+            joining: ThreadSet::EMPTY,
+            joinable: ThreadSet::EMPTY,
             spinning: ThreadSet::EMPTY,
             alive: ThreadSet::EMPTY,
             enabled: ThreadSet::EMPTY,
@@ -182,13 +210,19 @@ impl Execution {
             strangers: 0,
             entry: local_state::Entry::default(),
             limits,
+            watching: false,
+            quiet: false,
+            suspicious: false,
+            suspected: false,
+            again: Vec::new(),
             compares: false,
             hidden_state: false,
             blocks: Blocks::default(),
         })
     }
 
-    /// Runs `program` once, as `strategy` says.
+    /// Runs `program` once, as `strategy` says. The first time it comes to what may be a spin, it is run once more
+    /// along the same schedule, and the strategy does not notice ([`crate::spin`]).
     ///
     /// # Panics
     /// If called from inside an exploration.
@@ -197,7 +231,9 @@ impl Execution {
             CURRENT.get().is_null(),
             "an exploration cannot be started inside an exploration: start it outside, or write one program"
         );
-        self.reset(strategy.follows());
+        let follows = strategy.follows();
+        self.shims.next_run(&mut self.run);
+        self.reset(follows);
         self.prefix = strategy.prefix();
         // SAFETY: the lifetime is forgotten, and remembered: the pointer is taken back before this function returns.
         self.strategy = Some(unsafe {
@@ -207,7 +243,13 @@ impl Execution {
         let this: *mut Execution = self;
         CURRENT.set(this);
         // SAFETY: `this` is this execution, and `self` is not used until the loop is done.
-        unsafe { drive(this, program) };
+        unsafe {
+            drive(this, program);
+            if (*this).suspected {
+                (*this).begin_again(follows);
+                drive(this, program);
+            }
+        }
         CURRENT.set(std::ptr::null_mut());
         drop(host);
         self.strategy = None;
@@ -303,14 +345,37 @@ impl Execution {
         Some(sum)
     }
 
+    /// The run is made again along what was made of it so far, watching for spins.
+    #[cold]
+    fn begin_again(&mut self, follows: bool) {
+        self.suspicious = true;
+        self.again.clear();
+        self.again.extend(self.run.steps.iter().map(|step| step.thread));
+        // SAFETY: it is the strategy's own, and the strategy changes nothing of it during a run.
+        let prefix = unsafe { &*self.prefix };
+        if self.again.len() > prefix.len() {
+            self.prefix = &raw const *self.again;
+        }
+        if self.recorder.is_some() {
+            self.recorder = Some(Recorder::default());
+        }
+        self.reset(follows);
+    }
+
     fn reset(&mut self, follows: bool) {
-        self.shims.reset(&mut self.run, follows);
+        self.shims.reset(self.run.threads.len(), follows);
+        self.watching = self.suspicious || self.compares;
+        self.quiet = !self.watching && self.recorder.is_none();
+        self.suspected = false;
         self.run.clear();
         self.threads.clear();
         self.current = ThreadId(0);
         self.next = None;
+        self.beneath = ThreadSet::EMPTY;
         self.standing = ThreadSet::EMPTY;
         self.waiting = ThreadSet::EMPTY;
+        self.joining = ThreadSet::EMPTY;
+        self.joinable = ThreadSet::EMPTY;
         self.spinning = ThreadSet::EMPTY;
         self.alive = ThreadSet::EMPTY;
         self.last = None;
@@ -350,35 +415,6 @@ impl Execution {
         }
     }
 
-    /// Computes who can go.
-    #[inline]
-    fn compute_enabled(&mut self) {
-        let mut enabled = self.standing;
-        for thread in self.waiting.iter() {
-            if let Some((wait, object)) =
-                self.threads[thread.index()].intent.as_ref().and_then(|intent| intent.wait)
-            {
-                // SAFETY: promised by whoever made the announcement; the thread still stands at it.
-                if unsafe { (wait.ready)(object) } {
-                    enabled.insert(thread);
-                }
-            }
-        }
-        self.stuttering = ThreadSet::EMPTY;
-        if !self.spinning.is_empty() {
-            for thread in self.spinning.iter() {
-                let locations = &self.locations;
-                if enabled.contains(thread)
-                    && !self.threads[thread.index()].spin.ready(|loc| locations.version(loc))
-                {
-                    enabled.remove(thread);
-                    self.stuttering.insert(thread);
-                }
-            }
-        }
-        self.enabled = enabled;
-    }
-
     /// A new thread, standing before its start.
     fn add_thread(&mut self, parent: Option<ThreadId>, job: Job) -> Result<ThreadId, Failure> {
         let index = self.threads.len();
@@ -390,99 +426,33 @@ impl Execution {
             let fiber = Fiber::take(self.limits.stack_size)
                 .map_err(|error| Failure::Misuse(format!("no stack for another thread: {error}")))?;
             self.fibers.push(Box::new(fiber));
+            self.spins.push(Spin::default());
+            self.locals.push(Locals::default());
         }
+        self.spins[index].clear();
+        self.locals[index].forget();
         self.fibers[index].assign(job);
         let thread = ThreadId(index as u8);
         let born_at = parent.map_or(0, |parent| self.threads[parent.index()].steps);
         self.threads.push(Thread {
             intent: None,
             loc: Loc::UNKNOWN,
+            address: 0,
+            site: 0,
+            place: 0,
             started: false,
-            started_by: parent,
             steps: 0,
-            spin: Spin::default(),
-            locals: Locals::default(),
             top: 0,
             local: 0,
             operations: 0,
-            called_at: 0,
+            called_at: Mark::NEVER,
+            call: 0,
             operating: false,
             entered: false,
         });
         self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
         self.alive.insert(thread);
         Ok(thread)
-    }
-
-    /// Gives the step to `thread`.
-    fn begin_step(&mut self, thread: ThreadId) {
-        let state = &mut self.threads[thread.index()];
-        state.steps += 1;
-        let turns = self.spinning.contains(thread);
-        let may_wait = turns || state.intent.as_ref().is_some_and(|intent| intent.wait.is_some());
-        let action = state.intent.as_ref().map_or(Action::Block, |intent| intent.action);
-        self.last = Some(thread);
-        self.standing.remove(thread);
-        self.waiting.remove(thread);
-        if self.mode == Mode::Exploring {
-            let first = self.run.accesses.len() as u32;
-            self.run.steps.push(Step { thread, action, may_wait, first, enabled: self.enabled });
-            if turns {
-                // That it goes on tells that something it read has changed: it has looked at all of that.
-                let accesses = &mut self.run.accesses;
-                self.threads[thread.index()].spin.turn(|loc| {
-                    let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
-                    accesses.push(Access { loc, effect, action: Action::Look, ordering });
-                });
-            }
-            if let Some(recorder) = self.recorder.as_mut()
-                && let Some(intent) = self.threads[thread.index()].intent
-            {
-                recorder.step(thread, &intent);
-            }
-        }
-        if turns {
-            self.spinning.remove(thread);
-            self.threads[thread.index()].spin.resume();
-        }
-    }
-
-    /// Who waits for what.
-    fn waiters(&self) -> Vec<Waiting> {
-        self.alive
-            .iter()
-            .filter_map(|thread| {
-                let intent = self.threads[thread.index()].intent?;
-                // SAFETY: as for `ready`.
-                let on =
-                    intent.wait.map_or(ThreadSet::EMPTY, |(wait, object)| unsafe { (wait.held_by)(object) });
-                Some(Waiting { thread, action: intent.action, site: intent.site, on })
-            })
-            .collect()
-    }
-
-    /// The record ends here: notes who waits.
-    fn note_blocked(&mut self) {
-        self.run.enabled_at_end = self.enabled;
-        for thread in self.waiting.iter().filter(|&thread| !self.enabled.contains(thread)) {
-            let state = &self.threads[thread.index()];
-            if let Some(intent) = state.intent.filter(|_| state.loc != Loc::UNKNOWN) {
-                self.run.blocked.push(Blocked { thread, loc: state.loc, action: intent.action });
-            }
-        }
-    }
-
-    /// Nobody can go: names the reason.
-    fn stuck(&mut self) {
-        self.note_blocked();
-        let waiting = self.waiters();
-        self.run.ending = Ending::Stuck(if !self.spinning.is_empty() {
-            Failure::Livelock { waiting }
-        } else if !self.alive.contains(ThreadId(0)) {
-            Failure::LeakedThreads { waiting }
-        } else {
-            Failure::Deadlock { waiting }
-        });
     }
 }
 
@@ -523,144 +493,56 @@ unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
 /// # Safety
 /// As for [`drive`].
 unsafe fn resume(this: *mut Execution, thread: ThreadId) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let ended = run_fiber(this, thread) == Pause::Finished;
+        let me = &mut *this;
+        let started = std::mem::replace(&mut me.threads[thread.index()].started, true);
+        // Whoever is in the middle of its program has decided before it paused.
+        if ended || !started || (me.compares && me.next.is_none()) {
+            (*this).next = decide_apart(this);
+        }
+    }
+}
+
+/// Starts `thread`, which the running thread has just created: it runs up to its first announcement, or its end.
+///
+/// # Safety
+/// As for [`drive`]; called from a fiber of the execution.
+unsafe fn start(this: *mut Execution, thread: ThreadId) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let parent = (*this).current;
+        run_fiber(this, thread);
+        (&mut (*this).threads)[thread.index()].started = true;
+        (*this).current = parent;
+    }
+}
+
+/// Lets `thread` run until it pauses.
+///
+/// # Safety
+/// As for [`drive`].
+#[inline]
+unsafe fn run_fiber(this: *mut Execution, thread: ThreadId) -> Pause {
     // SAFETY: as the caller promises. The fiber's code reaches the execution through its own pointer while it runs;
     // no reference of ours is alive then but the one to the fiber itself, which that code does not touch.
     unsafe {
         (*this).current = thread;
         let fiber: *mut Fiber = &raw mut *(&mut (*this).fibers)[thread.index()];
         let pause = (*fiber).resume();
-        if pause == Pause::Spawned {
-            return;
-        }
         if pause == Pause::Finished {
             let me = &mut *this;
             me.alive.remove(thread);
             me.standing.remove(thread);
             me.waiting.remove(thread);
+            me.joining.remove(thread);
             me.spinning.remove(thread);
+            me.find_joinable();
             me.threads[thread.index()].intent = None;
             me.run.threads[thread.index()].finished = me.mode != Mode::Unwinding;
-            if me.threads[thread.index()].started {
-                decide(this);
-            } else {
-                me.threads[thread.index()].started = true;
-                started(this, thread);
-            }
-        } else if !(&(*this).threads)[thread.index()].started {
-            (&mut (*this).threads)[thread.index()].started = true;
-            started(this, thread);
-        } else if (*this).next.is_none() && (*this).compares {
-            decide(this);
         }
-    }
-}
-
-/// `thread` reached its first announcement, or its end before any: its creator goes on.
-///
-/// # Safety
-/// As for [`drive`].
-unsafe fn started(this: *mut Execution, thread: ThreadId) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        match (&(*this).threads)[thread.index()].started_by {
-            Some(parent) => (*this).next = Some(parent),
-            None => decide(this),
-        }
-    }
-}
-
-/// Chooses who goes next, into `next`; nobody if the execution is over.
-///
-/// # Safety
-/// As for [`drive`].
-unsafe fn decide(this: *mut Execution) {
-    // SAFETY: as the caller promises; the strategy sees a shared reference, and nothing is changed meanwhile.
-    unsafe {
-        let me = &mut *this;
-        me.next = None;
-        if me.mode == Mode::Unwinding {
-            return;
-        }
-        if me.failure.is_some() {
-            me.mode = Mode::Unwinding;
-            return;
-        }
-        if me.alive.is_empty() {
-            return;
-        }
-        me.compute_enabled();
-        if me.enabled.is_empty() {
-            if me.mode == Mode::Exploring {
-                me.stuck();
-            }
-            return;
-        }
-        let step = me.run.steps.len();
-        if me.mode == Mode::Exploring && step >= me.limits.steps {
-            me.failure = Some(Failure::TooLong { steps: me.limits.steps });
-            me.run.enabled_at_end = me.enabled;
-            return;
-        }
-        let chosen = if me.mode == Mode::Draining {
-            None
-        } else if step < (&*me.prefix).len() {
-            let wanted = (&*me.prefix)[step];
-            if me.stuttering.contains(wanted) {
-                // The loop was not recognised when this schedule was made: what lies dead on a stack may hide it. To
-                // go round once more is no mistake.
-                me.enabled.insert(wanted);
-            }
-            if !me.enabled.contains(wanted) {
-                let explanation = match me.threads.get(wanted.index()).map(|thread| thread.intent) {
-                    None => format!("thread {} does not exist", wanted.0),
-                    Some(None) => format!("thread {} has ended", wanted.0),
-                    Some(Some(intent)) => {
-                        format!("thread {} cannot {} now, at {}", wanted.0, intent.action.name(), intent.site)
-                    }
-                };
-                me.failure = Some(Failure::Nondeterminism { step, explanation });
-                return;
-            }
-            Some(wanted)
-        } else {
-            match me.strategy {
-                Some(mut strategy) => strategy.as_mut().next(&*this),
-                None => None,
-            }
-        };
-        let me = &mut *this;
-        let chosen = match chosen {
-            Some(thread) => thread,
-            None => {
-                if me.mode == Mode::Exploring {
-                    me.note_blocked();
-                    me.run.ending = Ending::Abandoned;
-                    me.mode = Mode::Draining;
-                }
-                me.drained += 1;
-                if me.drained > DRAIN {
-                    return;
-                }
-                // Fair, so that a loop that waits for another thread ends.
-                let after = me.last.map_or(0, |last| u32::from(last.0) + 1);
-                let rotated = ThreadSet(me.enabled.0 & u64::MAX.checked_shl(after).unwrap_or(0));
-                match rotated.first().or_else(|| me.enabled.first()) {
-                    Some(thread) => thread,
-                    None => return,
-                }
-            }
-        };
-        debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
-        if me.mode == Mode::Exploring {
-            let action =
-                me.threads[chosen.index()].intent.as_ref().map_or(Action::Block, |intent| intent.action);
-            if let Err(explanation) = me.shims.same(step, chosen, action, me.enabled, me.stuttering) {
-                me.failure = Some(Failure::Nondeterminism { step, explanation });
-                return;
-            }
-        }
-        me.begin_step(chosen);
-        me.next = Some(chosen);
+        pause
     }
 }
 

@@ -32,8 +32,6 @@ impl Job {
 pub(crate) enum Pause {
     /// It stands before a scheduling point.
     Suspended,
-    /// It created a thread, which runs up to its first scheduling point before it goes on.
-    Spawned,
     /// Its job is done.
     Finished,
 }

@@ -164,6 +164,11 @@ impl Locals {
         self.slots.iter().all(|slot| slot.value.is_none())
     }
 
+    /// A new thread has none.
+    pub(crate) fn forget(&mut self) {
+        self.slots.clear();
+    }
+
     /// The next value to be dropped at the end of the thread.
     fn next_to_drop(&mut self) -> Option<Box<dyn Any>> {
         self.slots.iter_mut().find_map(|slot| slot.value.take())

@@ -9,9 +9,17 @@ use crate::event::Loc;
 pub(crate) struct Locations {
     slots: Vec<Slot>,
     epoch: u32,
-    versions: Vec<u32>,
-    addresses: Vec<usize>,
-    bits: Vec<u64>,
+    known: Vec<Known>,
+}
+
+/// What is known of a location.
+#[derive(Clone, Copy)]
+struct Known {
+    address: usize,
+    /// The value there, as last noted.
+    bits: u64,
+    /// How often it was written.
+    version: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -25,20 +33,12 @@ const VACANT: Slot = Slot { address: 0, epoch: 0, loc: 0 };
 
 impl Locations {
     pub(crate) fn new() -> Locations {
-        Locations {
-            slots: vec![VACANT; 64],
-            epoch: 1,
-            versions: Vec::new(),
-            addresses: Vec::new(),
-            bits: Vec::new(),
-        }
+        Locations { slots: vec![VACANT; 64], epoch: 1, known: Vec::new() }
     }
 
     /// Forgets every name.
     pub(crate) fn clear(&mut self) {
-        self.versions.clear();
-        self.addresses.clear();
-        self.bits.clear();
+        self.known.clear();
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
             self.slots.fill(VACANT);
@@ -65,44 +65,42 @@ impl Locations {
 
     /// How often the location was written so far.
     pub(crate) fn version(&self, loc: Loc) -> u32 {
-        self.versions[loc.0 as usize]
+        self.known[loc.0 as usize].version
     }
 
     /// Notes a write.
     #[inline]
     pub(crate) fn written(&mut self, loc: Loc) {
-        self.versions[loc.0 as usize] += 1;
+        self.known[loc.0 as usize].version += 1;
     }
 
     /// Notes the value there now.
     #[inline]
     pub(crate) fn set_bits(&mut self, loc: Loc, bits: u64) {
-        self.bits[loc.0 as usize] = bits;
+        self.known[loc.0 as usize].bits = bits;
     }
 
     /// The value there, as last noted.
     pub(crate) fn bits(&self, loc: Loc) -> u64 {
-        self.bits[loc.0 as usize]
+        self.known[loc.0 as usize].bits
     }
 
     /// Where the location is.
     pub(crate) fn address(&self, loc: Loc) -> usize {
-        self.addresses[loc.0 as usize]
+        self.known[loc.0 as usize].address
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.addresses.len()
+        self.known.len()
     }
 
     #[cold]
     fn add(&mut self, at: usize, address: usize) -> Loc {
-        let loc = self.versions.len() as u32;
+        let loc = self.known.len() as u32;
         self.slots[at] = Slot { address, epoch: self.epoch, loc };
-        self.versions.push(0);
-        self.addresses.push(address);
-        self.bits.push(0);
-        if self.versions.len() * 2 > self.slots.len() {
+        self.known.push(Known { address, bits: 0, version: 0 });
+        if self.known.len() * 2 > self.slots.len() {
             self.grow();
         }
         Loc(loc)

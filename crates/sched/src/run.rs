@@ -99,6 +99,14 @@ pub struct Mark {
     pub operation: u32,
     /// Its begin or its end?
     pub kind: MarkKind,
+    /// For a call: the first step of the operation, as an index into the run's steps, or [`Mark::NEVER`]. For a return:
+    /// its last step.
+    pub at: u32,
+}
+
+impl Mark {
+    /// The operation made no step.
+    pub const NEVER: u32 = u32::MAX;
 }
 
 /// What a [`Mark`] marks.

@@ -12,6 +12,20 @@
 //!
 //! A turn may also take a lock, look at what it protects, and release it: all is as it was. Such a thread must not wait
 //! while it holds the lock, so the head of the turn is found where it holds nothing that it takes in the turn.
+//!
+//! # Which turns are looked at
+//! Most loops retry because something has changed: a compare-and-exchange failed, a second look saw another value.
+//! Such a turn read a location in two versions, so it can never come to wait ([`Spin::ready`]: not all it read is as it
+//! was), whatever the local state. And a loop is looked at from one place only, the one of its places that the thread came
+//! to first: seen from its middle, the end of one turn and the beginning of the next may well agree where neither of
+//! them agrees with itself. So a *candidate* is a turn that begins and ends at the first of its places, and saw every
+//! location in one version. A loop that goes on for ever while nothing changes makes candidates, one a turn. What a thread
+//! read, where, and in which version, is the same in all runs of a trace, and so is which of its turns are candidates.
+//!
+//! Programs without candidates, lock-free ones mostly, need no local states at all. So a run begins without noting any,
+//! and asks only [`Spin::might_turn`]. When that says yes, the run is made once more from its beginning along the same
+//! schedule, noting local states, and so is every run after it. Up to that point the two cannot differ: there
+//! was no candidate.
 
 use crate::event::Loc;
 
@@ -19,11 +33,35 @@ use crate::event::Loc;
 #[derive(Default)]
 pub(crate) struct Spin {
     reads: Vec<(Loc, u32, usize)>,
-    heads: Vec<(usize, u64)>,
+    /// A bit for each place it read at; several places may share one.
+    places: u64,
+    /// Where a turn may have begun.
+    heads: Vec<Head>,
     /// While it waits: the reads of the turn that is repeated.
     turn: Option<usize>,
     /// What it has taken and not given back since it last wrote, with the number of reads at that time.
     open: Vec<(Loc, usize)>,
+}
+
+/// An arrival at a place where the thread was before.
+#[derive(Clone, Copy)]
+struct Head {
+    place: Place,
+    /// The number of reads then.
+    at: usize,
+    /// The read that the thread made when it first came to this place.
+    first: usize,
+    /// Has it given back everything it took since it was here before?
+    free: bool,
+    /// The hash of its local state; 0 where none is noted.
+    state: u64,
+}
+
+/// What a thread is about to touch, and where in the source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    loc: Loc,
+    site: usize,
 }
 
 /// Longest streak of reads that is watched for a turn.
@@ -37,17 +75,32 @@ impl Spin {
             self.reads.clear();
             self.heads.clear();
             self.open.clear();
+            self.places = 0;
         }
         self.turn = None;
+    }
+
+    /// A bit for a place.
+    #[inline]
+    pub(crate) fn bit(loc: Loc, site: usize) -> u64 {
+        let hash = (site as u64 ^ u64::from(loc.0) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        1 << (hash >> 58)
     }
 
     /// Notes a read of `loc` when it had been written `version` times, by the code at `site`.
     #[inline]
     pub(crate) fn read(&mut self, loc: Loc, version: u32, site: usize) {
+        self.read_at(loc, version, site, Spin::bit(loc, site));
+    }
+
+    /// The same, where the bit of the place is known.
+    #[inline]
+    pub(crate) fn read_at(&mut self, loc: Loc, version: u32, site: usize, bit: u64) {
         if self.reads.len() >= LONGEST {
             self.clear();
         }
         self.reads.push((loc, version, site));
+        self.places |= bit;
     }
 
     /// The thread took something that it will give back as it was, a lock for one. That is a read, and until it is
@@ -64,29 +117,74 @@ impl Spin {
         }
     }
 
-    /// Nothing read since it last wrote?
+    /// Has the thread, about to touch `loc` by the code at `site`, which has this `bit`, been here before? Then it may be
+    /// at the head of a turn.
     #[inline]
-    pub(crate) fn is_idle(&self) -> bool {
-        self.reads.is_empty()
+    pub(crate) fn suspects(&self, loc: Loc, site: usize, bit: u64) -> bool {
+        self.places & bit != 0 && self.reads.iter().any(|read| read.0 == loc && read.2 == site)
     }
 
-    /// Might the thread, about to touch `loc` by the code at `site`, be at the head of a turn it made before?
-    #[inline]
-    pub(crate) fn suspects(&self, loc: Loc, site: usize) -> bool {
-        self.reads.iter().any(|read| read.0 == loc && read.2 == site)
+    /// The thread has been here before, in a local state that is not known. Could it be the same, with a candidate for a
+    /// turn in between?
+    pub(crate) fn might_turn(&mut self, loc: Loc, site: usize) -> bool {
+        let head = self.head(Place { loc, site }, 0);
+        // The latest: a longer turn read more, took more, and has more places.
+        let before = self.before(&head).find(|before| before.at < head.at).map(|before| before.at);
+        let might = before.is_some_and(|from| self.is_candidate(from, &head));
+        self.heads.push(head);
+        might
     }
 
-    /// The thread is at the head of a possible turn, in the local state that hashes to `state`. Returns whether it
-    /// was there before in the same state. Whether something it read since then has been written is left to
-    /// [`Spin::ready`], so that the answer depends on what the thread did alone, and not on who was faster.
-    pub(crate) fn arrive(&mut self, state: u64) -> bool {
-        let now = self.reads.len();
-        let before = self.heads.iter().rev().find(|head| head.1 == state).map(|head| head.0);
-        self.heads.push((now, state));
-        // What was taken within the turn is given back within it, so this is not the place to wait.
-        let midway = |from: usize| self.open.iter().any(|open| open.1 >= from);
-        self.turn = before.filter(|&from| from < now && !midway(from));
+    /// The thread has been here before, and is in the local state that hashes to `state`. Returns whether it was here
+    /// before in the same state, with a candidate for a turn in between. Whether something it read since then has been
+    /// written is left to [`Spin::ready`], so that the answer depends on what the thread did alone, and not on who was
+    /// faster.
+    pub(crate) fn arrive(&mut self, loc: Loc, site: usize, state: u64) -> bool {
+        let head = self.head(Place { loc, site }, state);
+        let same = |before: &&Head| before.at < head.at && before.state == state;
+        let before = self.before(&head).find(same).map(|before| before.at);
+        self.turn = before.filter(|&from| self.is_candidate(from, &head));
+        self.heads.push(head);
         self.turn.is_some()
+    }
+
+    /// An arrival at `place`.
+    fn head(&self, place: Place, state: u64) -> Head {
+        let at = self.reads.len();
+        let first =
+            self.reads.iter().position(|read| read.0 == place.loc && read.2 == place.site).unwrap_or(at);
+        let mut head = Head { place, at, first, free: true, state };
+        let from = self.before(&head).next().map_or(first, |before| before.at);
+        head.free = self.is_free(from);
+        head
+    }
+
+    /// The arrivals at the same place before, the latest first.
+    fn before(&self, head: &Head) -> impl Iterator<Item = &Head> {
+        let place = head.place;
+        self.heads.iter().rev().filter(move |before| before.place == place)
+    }
+
+    /// Has the thread given back what it took since the read `from`?
+    fn is_free(&self, from: usize) -> bool {
+        !self.open.iter().any(|open| open.1 >= from)
+    }
+
+    /// Is the turn from the read `from` to `head` a candidate?
+    fn is_candidate(&self, from: usize, head: &Head) -> bool {
+        // What was taken within the turn is given back within it, so this is not the place to wait.
+        if !self.is_free(from) {
+            return false;
+        }
+        // Places where it would not be free do not count as better ones.
+        let mut within = self.heads.iter().rev().take_while(|other| other.at >= from);
+        if within.any(|other| other.free && other.first < head.first) {
+            return false;
+        }
+        let turn = &self.reads[from..];
+        turn.iter().enumerate().all(|(at, read)| {
+            turn[..at].iter().rev().find(|other| other.0 == read.0).is_none_or(|other| other.1 == read.1)
+        })
     }
 
     /// The locations it read in the turn that it would repeat.

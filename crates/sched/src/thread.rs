@@ -291,26 +291,34 @@ pub(crate) fn run_root(program: &dyn Fn()) {
     end(panics::run(program));
 }
 
-/// Until the thread, taken for a number, has ended.
-static ENDED: Wait = {
-    unsafe fn ready(object: *const ()) -> bool {
-        execution().is_none_or(|handle| handle.finished(FiberId(object.addr() as u8)))
-    }
+/// Until the threads, a set taken for a pointer, have ended.
+pub(crate) static ENDED: Wait = {
     unsafe fn held_by(object: *const ()) -> ThreadSet {
-        let mut threads = ThreadSet::EMPTY;
-        threads.insert(FiberId(object.addr() as u8));
-        threads
+        let threads = ThreadSet(object.addr() as u64);
+        execution().map_or(ThreadSet::EMPTY, |handle| handle.unfinished(threads))
+    }
+    unsafe fn ready(object: *const ()) -> bool {
+        // SAFETY: it asks nothing.
+        unsafe { held_by(object) }.is_empty()
     }
     Wait { ready, held_by }
 };
 
+/// A step that waits until `threads` have ended.
+#[track_caller]
+fn until_ended(threads: ThreadSet) -> Intent {
+    let object = std::ptr::without_provenance::<()>(threads.0 as usize);
+    let address = usize::MAX - threads.first().map_or(0, FiberId::index);
+    // SAFETY: the pointer is taken for a set of threads.
+    unsafe { Intent::waiting(Action::Join, address, &ENDED, object) }
+}
+
 /// Returns when `thread` has ended.
 #[track_caller]
 fn wait_for_end(handle: Handle, thread: FiberId) {
-    let object = std::ptr::without_provenance::<()>(usize::from(thread.0));
-    // SAFETY: the pointer is taken for a number.
-    let intent = unsafe { Intent::waiting(Action::Join, usize::MAX - usize::from(thread.0), &ENDED, object) };
-    if handle.wait(intent) {
+    let mut threads = ThreadSet::EMPTY;
+    threads.insert(thread);
+    if handle.wait(until_ended(threads)) {
         handle.joined(thread);
     }
 }
@@ -345,29 +353,13 @@ pub fn run_all<'a>(bodies: impl Iterator<Item = Box<dyn FnOnce() + Send + 'a>>) 
 }
 
 /// Runs `body(0)`, `body(1)` … as `count` threads of the running execution and returns when all have ended. Unlike
-/// joining them one by one that is a single step, which can only come last: no schedule is spent on it.
+/// joining them one by one that is a single step, which can only come last: no schedule is spent on it. They are fibers
+/// of one OS thread, so that they may share what is not `Sync`.
 ///
 /// # Panics
 /// Outside an exploration.
 #[track_caller]
-pub fn run_numbered(count: usize, body: &(dyn Fn(usize) + Sync)) {
-    static ALL_ENDED: Wait = {
-        unsafe fn ready(object: *const ()) -> bool {
-            let threads = ThreadSet(object.addr() as u64);
-            execution().is_none_or(|handle| handle.all_finished(threads))
-        }
-        unsafe fn held_by(object: *const ()) -> ThreadSet {
-            let threads = ThreadSet(object.addr() as u64);
-            let mut left = ThreadSet::EMPTY;
-            for thread in threads.iter() {
-                if execution().is_some_and(|handle| !handle.finished(thread)) {
-                    left.insert(thread);
-                }
-            }
-            left
-        }
-        Wait { ready, held_by }
-    };
+pub fn run_numbered(count: usize, body: &dyn Fn(usize)) {
     let handle = execution().expect("threads of an execution are started inside an exploration");
     let job = |number: usize| {
         end(panics::run(|| body(number)));
@@ -380,10 +372,7 @@ pub fn run_numbered(count: usize, body: &(dyn Fn(usize) + Sync)) {
     for number in 0..count {
         threads.insert(handle.spawn(Job::Numbered(job, number)));
     }
-    let object = std::ptr::without_provenance::<()>(threads.0 as usize);
-    let address = usize::MAX - threads.first().map_or(0, FiberId::index);
-    // SAFETY: the pointer is taken for a set of threads.
-    handle.wait(unsafe { Intent::waiting(Action::Join, address, &ALL_ENDED, object) });
+    handle.wait(until_ended(threads));
     for thread in threads.iter() {
         handle.joined(thread);
     }

@@ -196,7 +196,7 @@ fn michael_scott_queue() {
 
 #[test]
 fn swap_queue() {
-    passes(&Swap::<CORRECT>::scenario(), None, Some(26));
+    passes(&Swap::<CORRECT>::scenario(), None, Some(24));
     fails(&Swap::<EMPTY_IF_UNLINKED>::scenario(), 1);
 }
 

@@ -342,7 +342,7 @@ impl Execution {
             }
             if touched {
                 // A turn that waits for others in a claim is not the same again.
-                self.threads[self.current.index()].spin.clear();
+                self.spins[self.current.index()].clear();
             }
             if self.failure.is_none()
                 && !self.claiming.tolerated

@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::sync::atomic::Ordering;
 
-use super::{Abandoned, CURRENT, Execution, Mode, claims, decide};
+use super::{Abandoned, CURRENT, Execution, Mode, claims, decide, resume, start};
 use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet};
 use crate::failure::Failure;
 use crate::fiber::{Job, Pause};
@@ -14,6 +14,8 @@ use crate::heap::{self, Blocks};
 use crate::local_state;
 use crate::panics;
 use crate::run::{AsideKind, Mark, MarkKind};
+use crate::spin::Spin;
+use crate::thread::ENDED;
 
 /// The execution that the calling code is part of, if it is.
 #[inline]
@@ -31,7 +33,13 @@ impl Handle {
     #[inline]
     pub(crate) fn point(self, intent: Intent) {
         // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`.
-        unsafe { local_state::enter(self.0, &raw const intent) };
+        unsafe {
+            if (*self.0).watching {
+                local_state::enter(self.0, &raw const intent);
+            } else {
+                self.go(&intent);
+            }
+        }
     }
 
     /// The rest of [`Handle::point`], once the thread's own state is noted.
@@ -61,64 +69,107 @@ impl Handle {
                 return;
             }
             if me.mode == Mode::Unwinding || std::thread::panicking() {
-                if me.mode == Mode::Unwinding && !std::thread::panicking() {
-                    std::panic::resume_unwind(Box::new(Abandoned));
-                }
-                return me.shims.passed(intent, me.current);
+                return self.pass(intent);
             }
             let current = me.current;
-            let intent = *intent;
             let known = intent.address != 0 && intent.action != Action::Join;
             let loc = if known { me.locations.name(intent.address) } else { Loc::UNKNOWN };
             let thread = &mut me.threads[current.index()];
-            thread.intent = Some(intent);
+            let site = intent.site_number();
+            thread.intent = Some(*intent);
             thread.loc = loc;
-            if intent.wait.is_some() {
-                me.waiting.insert(current);
-            } else {
-                me.standing.insert(current);
+            thread.address = if known { intent.address } else { 0 };
+            thread.site = site;
+            let place = Spin::bit(loc, site);
+            thread.place = place;
+            let started = thread.started;
+            match intent.wait {
+                None => me.standing.insert(current),
+                Some((wait, _)) if std::ptr::eq(wait, &ENDED) => {
+                    me.joining.insert(current);
+                    me.find_joinable();
+                }
+                Some(_) => me.waiting.insert(current),
             }
-            if local_state::AVAILABLE && known && self.turns(loc, std::ptr::from_ref(intent.site).addr()) {
-                (*self.0).spinning.insert(current);
+            if local_state::AVAILABLE && known && me.spins[current.index()].suspects(loc, site, place) {
+                self.come_again(loc, site);
             }
             // Where states are compared, the strategy stays off the program's stack.
-            if (&(*self.0).threads)[current.index()].started && !(*self.0).compares {
-                decide(self.0);
-                if (*self.0).next == Some(current) {
-                    (*self.0).next = None;
+            if started && !(*self.0).compares {
+                let next = decide(self.0);
+                if next == Some(current) {
                     return;
                 }
+                (*self.0).next = next;
             }
-            self.pause(current, Pause::Suspended);
+            self.pause(current);
         }
     }
 
-    /// Has the running thread gone round a loop and come back to the same state?
-    #[inline]
-    fn turns(self, loc: Loc, site: usize) -> bool {
+    /// A scheduling point where no other thread can go.
+    #[cold]
+    #[inline(never)]
+    fn pass(self, intent: &Intent) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
+            if me.mode == Mode::Unwinding && !std::thread::panicking() {
+                std::panic::resume_unwind(Box::new(Abandoned));
+            }
+            me.shims.passed(intent, me.current);
+        }
+    }
+
+    /// The running thread has been here before. Has it gone round a loop and come back to the same state?
+    #[inline(never)]
+    fn come_again(self, loc: Loc, site: usize) {
         // SAFETY: as in `point`.
         unsafe {
             let me = &mut *self.0;
-            let thread = &mut me.threads[me.current.index()];
-            if thread.spin.is_idle() || !thread.spin.suspects(loc, site) {
-                return false;
+            let current = me.current;
+            let spin = &mut me.spins[current.index()];
+            if !me.watching {
+                let might_turn = spin.might_turn(loc, site);
+                me.suspected |= might_turn && me.mode == Mode::Exploring && me.failure.is_none();
+                return;
             }
-            let top = thread.top;
-            let mut state = local_state::raw(&me.entry, top);
-            for (from, size) in thread.locals.bytes() {
+            let thread = &me.threads[current.index()];
+            let mut state = local_state::raw(&me.entry, thread.top);
+            for (from, size) in me.locals[current.index()].bytes() {
                 state = local_state::mix(state, from, size);
             }
-            thread.spin.arrive(state)
+            if spin.arrive(loc, site, state) {
+                me.spinning.insert(current);
+            }
         }
     }
 
-    /// Gives control back to the loop until this thread is chosen.
+    /// Lets others go until this thread is chosen.
+    ///
+    /// Whoever comes next is resumed from here, on top of this thread, if it is not one of those that this thread is on
+    /// top of: that is one switch, where going back to the loop first would be two. Where local states are noted, the
+    /// explorer stays off the program's stack, and everybody goes back to the loop.
     #[inline(never)]
-    fn pause(self, current: ThreadId, why: Pause) {
-        // SAFETY: the yielder belongs to the fiber this code runs on.
+    fn pause(self, current: ThreadId) {
+        // SAFETY: the yielder belongs to the fiber this code runs on; references end before the switches.
         unsafe {
+            loop {
+                let me = &mut *self.0;
+                let above = me.next.filter(|&next| !me.watching && !me.beneath.contains(next));
+                let Some(above) = above else { break };
+                me.next = None;
+                me.beneath.insert(current);
+                resume(self.0, above);
+                let me = &mut *self.0;
+                me.beneath.remove(current);
+                if me.next == Some(current) {
+                    me.next = None;
+                    me.current = current;
+                    return;
+                }
+            }
             let yielder = (&(*self.0).fibers)[current.index()].yielder();
-            (*yielder).suspend(why);
+            (*yielder).suspend(Pause::Suspended);
             if (*self.0).mode == Mode::Unwinding && !std::thread::panicking() {
                 std::panic::resume_unwind(Box::new(Abandoned));
             }
@@ -138,22 +189,27 @@ impl Handle {
         // SAFETY: as in `point`; nothing here switches or calls code of the program.
         unsafe {
             let me = &mut *self.0;
-            let _outside = me.compares.then(heap::Outside::enter);
+            if me.mode != Mode::Exploring || me.compares || me.claiming.made || me.run.steps.is_empty() {
+                return self.access_fully(action, address, effect, ordering, bits);
+            }
+            let loc = me.touch(address, effect);
+            me.run.accesses.push(Access { loc, effect, action, ordering });
+        }
+    }
+
+    /// The same, when more than the usual is to be done.
+    #[cold]
+    #[inline(never)]
+    fn access_fully(self, action: Action, address: usize, effect: Effect, ordering: Ordering, bits: u64) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
             if me.mode == Mode::Unwinding {
                 return;
             }
-            let thread = &mut me.threads[me.current.index()];
-            let announced = thread.loc != Loc::UNKNOWN
-                && thread.intent.as_ref().is_some_and(|intent| intent.address == address);
-            let loc = if announced { thread.loc } else { me.locations.name(address) };
+            let _outside = heap::Outside::enter();
+            let loc = me.touch(address, effect);
             me.locations.set_bits(loc, bits);
-            if effect.writes() {
-                me.locations.written(loc);
-                thread.spin.clear();
-            } else {
-                let site = thread.intent.as_ref().map_or(0, |intent| std::ptr::from_ref(intent.site).addr());
-                thread.spin.read(loc, me.locations.version(loc), site);
-            }
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 me.run.accesses.push(Access { loc, effect, action, ordering });
                 if me.claiming.made {
@@ -162,6 +218,14 @@ impl Handle {
                 }
             }
         }
+    }
+
+    /// Is there nothing to do when a shim returns: no words to note ([`Handle::detail`]), no stack to wipe
+    /// ([`Handle::scrub`])?
+    #[inline]
+    pub(crate) fn is_quiet(self) -> bool {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).quiet }
     }
 
     /// Notes what a step did, in words, when a failing schedule is run again to be shown.
@@ -182,11 +246,27 @@ impl Handle {
 
     /// Marks the end of an operation. One that made no access gets a step of its own here, so that every operation
     /// has its place among the steps.
+    #[inline]
     #[track_caller]
     pub(crate) fn mark_return(self, operation: u32) {
         // SAFETY: as in `access`.
+        let (entered, bare) = unsafe {
+            let thread = &(&(*self.0).threads)[(*self.0).current.index()];
+            (thread.entered, thread.called_at == thread.steps)
+        };
+        if entered || bare {
+            self.before_return(std::panic::Location::caller());
+        }
+        self.mark(operation, MarkKind::Return);
+    }
+
+    /// What an operation does before it returns, if anything.
+    #[cold]
+    #[inline(never)]
+    fn before_return(self, site: &'static std::panic::Location<'static>) {
+        // SAFETY: as in `access`.
         if unsafe { (&(*self.0).threads)[(*self.0).current.index()].entered } {
-            self.leave_operation(std::panic::Location::caller());
+            self.leave_operation(site);
         }
         // SAFETY: as in `access`.
         let bare = unsafe {
@@ -194,27 +274,36 @@ impl Handle {
             thread.called_at == thread.steps
         };
         if bare {
-            self.point(Intent::new(Action::Nothing, 0));
+            self.point(Intent::at(Action::Nothing, 0, site));
         }
-        self.mark(operation, MarkKind::Return);
     }
 
     /// Marks the begin or the end of an operation.
+    #[inline]
     pub(crate) fn mark(self, operation: u32, kind: MarkKind) {
-        let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
-            if me.mode == Mode::Exploring {
-                let thread = me.current;
-                let own_steps = me.threads[thread.index()].steps;
-                me.threads[thread.index()].operating = kind == MarkKind::Call;
-                if kind == MarkKind::Call {
-                    me.threads[thread.index()].operations += 1;
-                    me.threads[thread.index()].called_at = own_steps;
-                }
-                me.run.marks.push(Mark { thread, own_steps, operation, kind });
+            if me.mode != Mode::Exploring {
+                return;
             }
+            let _outside = me.compares.then(heap::Outside::enter);
+            let current = me.current;
+            let thread = &mut me.threads[current.index()];
+            thread.operating = kind == MarkKind::Call;
+            let at = match kind {
+                MarkKind::Call => {
+                    thread.operations += 1;
+                    thread.called_at = thread.steps;
+                    thread.call = me.run.marks.len() as u32;
+                    // No loop that waits goes on from one operation to the next: there are only so many.
+                    me.spins[current.index()].clear();
+                    Mark::NEVER
+                }
+                // Nobody else has made a step since.
+                MarkKind::Return => me.run.steps.len().saturating_sub(1) as u32,
+            };
+            me.run.marks.push(Mark { thread: current, own_steps: thread.steps, operation, kind, at });
         }
     }
 
@@ -249,12 +338,15 @@ impl Handle {
         body()
     }
 
-    /// Leaves nothing of the explorer's on the program's stack. Where the code of the shims is not optimised, or where
+    /// Leaves nothing of the explorer's on the program's stack, if local states are noted. Where the code of the shims is not optimised, or where
     /// states of executions are compared, that is more than a few words.
     #[inline]
     pub(crate) fn scrub(self) {
         // SAFETY: as in `access`; every stack has room for so much.
         unsafe {
+            if !(*self.0).watching {
+                return;
+            }
             if (*self.0).compares || cfg!(debug_assertions) {
                 local_state::scrub(local_state::EXPLORERS);
             } else {
@@ -266,7 +358,11 @@ impl Handle {
     /// As [`Handle::scrub`], at the end of a shim that calls functions of its own.
     pub(crate) fn scrub_deep(self) {
         // SAFETY: as in `scrub`.
-        unsafe { local_state::scrub(local_state::EXPLORERS) };
+        unsafe {
+            if (*self.0).watching {
+                local_state::scrub(local_state::EXPLORERS);
+            }
+        }
     }
 
     /// The blocks of the heap.
@@ -299,8 +395,10 @@ impl Handle {
         unsafe {
             let current = (*self.0).current;
             (&mut (*self.0).threads)[current.index()].top = top;
-            let compares = (*self.0).compares;
-            local_state::scrub(if compares { local_state::PROGRAMS } else { local_state::EXPLORERS });
+            if (*self.0).watching {
+                let compares = (*self.0).compares;
+                local_state::scrub(if compares { local_state::PROGRAMS } else { local_state::EXPLORERS });
+            }
         }
     }
 
@@ -328,10 +426,10 @@ impl Handle {
         unsafe { !(*self.0).alive.contains(thread) }
     }
 
-    /// Have all of `threads` ended?
-    pub(crate) fn all_finished(self, threads: ThreadSet) -> bool {
+    /// Those of `threads` that have not ended.
+    pub(crate) fn unfinished(self, threads: ThreadSet) -> ThreadSet {
         // SAFETY: as in `access`.
-        unsafe { (*self.0).alive.0 & threads.0 == 0 }
+        ThreadSet(unsafe { (*self.0).alive.0 } & threads.0)
     }
 
     /// Notes that the running thread saw the end of `thread`.
@@ -340,7 +438,7 @@ impl Handle {
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
-            me.threads[me.current.index()].spin.clear();
+            me.spins[me.current.index()].clear();
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 let (effect, ordering) = (Effect::Read, Ordering::Acquire);
                 let access = Access { loc: Loc::end_of(thread), effect, action: Action::Join, ordering };
@@ -358,9 +456,8 @@ impl Handle {
             match (*self.0).add_thread(Some(parent), job) {
                 Ok(child) => {
                     self.aside(AsideKind::Spawn(child));
-                    (*self.0).next = Some(child);
                     let nesting = std::mem::take(&mut (*self.0).nesting);
-                    self.pause(parent, Pause::Spawned);
+                    start(self.0, child);
                     (*self.0).nesting = nesting;
                     child
                 }
@@ -393,5 +490,25 @@ impl Handle {
             let (message, site) = panics::take(payload);
             self.fail(Failure::Panic { thread: self.thread(), message, site });
         }
+    }
+}
+
+impl Execution {
+    /// The running thread touches what is at `address`: its name, and what that means for a loop the thread may be in.
+    #[inline(always)]
+    fn touch(&mut self, address: usize, effect: Effect) -> Loc {
+        let thread = &self.threads[self.current.index()];
+        let spin = &mut self.spins[self.current.index()];
+        let announced = thread.address == address;
+        let loc = if announced { thread.loc } else { self.locations.name(address) };
+        if effect.writes() {
+            self.locations.written(loc);
+            spin.clear();
+        } else if announced {
+            spin.read_at(loc, self.locations.version(loc), thread.site, thread.place);
+        } else {
+            spin.read(loc, self.locations.version(loc), thread.site);
+        }
+        loc
     }
 }

@@ -77,11 +77,15 @@ impl State {
         }
     }
 
-    /// A new run begins; `run` is still the record of the one before, which the new one `follows` for a while.
-    pub(super) fn reset(&mut self, run: &mut Run, follows: bool) {
-        self.follows = follows;
+    /// A new run comes; `run` is still the record of the one before.
+    pub(super) fn next_run(&mut self, run: &mut Run) {
         std::mem::swap(&mut self.previous, &mut run.steps);
         std::mem::swap(&mut self.stuttered_before, &mut self.stuttered);
+    }
+
+    /// A run begins, after one with so many threads. Does it follow the one before for a while?
+    pub(super) fn reset(&mut self, threads: usize, follows: bool) {
+        self.follows = follows;
         self.stuttered.clear();
         if self.stamps_left == 0 {
             self.stamp = NEXT_STAMP.fetch_add(STAMPS, Ordering::Relaxed);
@@ -90,7 +94,7 @@ impl State {
             self.stamp += 1;
         }
         self.stamps_left -= 1;
-        for token in &self.tokens[..run.threads.len()] {
+        for token in &self.tokens[..threads] {
             token.store(false, Ordering::Relaxed);
         }
         self.names.clear();
@@ -130,13 +134,39 @@ impl State {
         enabled: ThreadSet,
         stuttering: ThreadSet,
     ) -> Result<(), String> {
+        if !self.follows && stuttering.is_empty() {
+            return Ok(());
+        }
+        match self.previous.get(index) {
+            Some(before)
+                if before.enabled == enabled
+                    && before.thread == thread
+                    && before.action == action
+                    && stuttering.is_empty() =>
+            {
+                Ok(())
+            }
+            before => self.differs(index, before.copied(), thread, action, enabled, stuttering),
+        }
+    }
+
+    #[cold]
+    fn differs(
+        &mut self,
+        index: usize,
+        before: Option<Step>,
+        thread: ThreadId,
+        action: Action,
+        enabled: ThreadSet,
+        stuttering: ThreadSet,
+    ) -> Result<(), String> {
         if !stuttering.is_empty() {
             heap::outside(|| self.stuttered.push((index as u32, stuttering)));
         }
         if !self.follows {
             return Ok(());
         }
-        let Some(before) = self.previous.get(index) else {
+        let Some(before) = before else {
             self.follows = false;
             return Ok(());
         };
@@ -157,13 +187,6 @@ impl State {
             return Err(format!("thread {} is about to {now}, and was about to {then} before", thread.0));
         }
         Ok(())
-    }
-}
-
-impl super::Thread {
-    /// Where in the source it announced its step, as a number.
-    fn site(&self) -> usize {
-        self.intent.as_ref().map_or(0, |intent| std::ptr::from_ref(intent.site).addr())
     }
 }
 
@@ -314,17 +337,17 @@ impl Handle {
         let bits = if changed.is_none() { u64::from(me.current.0) + 1 } else { 0 };
         me.locations.set_bits(loc, bits);
         me.hidden_state |= !me.blocks.contains(address);
-        let thread = &mut me.threads[me.current.index()];
+        let spin = &mut me.spins[me.current.index()];
         match changed {
             None => {
-                let site = thread.site();
-                thread.spin.open(loc, me.locations.version(loc), site);
+                let site = me.threads[me.current.index()].site;
+                spin.open(loc, me.locations.version(loc), site);
             }
             Some(true) => {
                 me.locations.written(loc);
-                thread.spin.clear();
+                spin.clear();
             }
-            Some(false) => thread.spin.close(loc),
+            Some(false) => spin.close(loc),
         }
         if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
             let effect = Effect::ReadWrite;
@@ -344,11 +367,11 @@ impl Handle {
         let loc = me.locations.name(address);
         let held = me.locations.name(held_address(address));
         let version = me.locations.version(held);
-        let thread = &mut me.threads[me.current.index()];
+        let site = me.threads[me.current.index()].site;
+        let spin = &mut me.spins[me.current.index()];
         // The first is what the announcement of the next try is compared with.
-        let site = thread.site();
-        thread.spin.read(loc, me.locations.version(loc), site);
-        thread.spin.read(held, version, site);
+        spin.read(loc, me.locations.version(loc), site);
+        spin.read(held, version, site);
         if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
             let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
             me.run.accesses.push(Access { loc, effect, action, ordering });
@@ -391,7 +414,7 @@ impl Handle {
     /// The thread-local values of the running thread.
     pub(crate) fn locals<'a>(self) -> &'a mut Locals {
         let me = self.execution();
-        &mut me.threads[me.current.index()].locals
+        &mut me.locals[me.current.index()]
     }
 
     /// The steps taken so far, to be shown when the process is about to go down.

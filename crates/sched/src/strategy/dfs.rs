@@ -25,8 +25,8 @@ struct Node {
     chosen: ThreadId,
     /// Not yet tried here.
     left: ThreadSet,
-    /// How many there were to try.
-    width: u8,
+    /// How many were tried here, this one included, or given to others.
+    tried: u8,
     /// Who would go on without a switch, if it can.
     runs: Option<ThreadId>,
     /// Preemptions up to and including this choice.
@@ -54,8 +54,10 @@ impl Dfs {
         let depth = self.path.iter().position(|node| !node.left.is_empty())?;
         let thread = self.path[depth].left.first()?;
         self.path[depth].left.remove(thread);
+        self.path[depth].tried += 1;
         let mut path = self.path[..=depth].to_vec();
         for node in &mut path {
+            node.tried += node.left.len() as u8;
             node.left = ThreadSet::EMPTY;
         }
         let before = depth.checked_sub(1).map_or(0, |above| path[above].spent);
@@ -71,9 +73,9 @@ impl Dfs {
         let mut share = 1.0;
         let mut done = 0.0;
         for node in &self.path {
-            let width = f64::from(node.width);
-            share /= width;
-            done += share * (width - 1.0 - node.left.len() as f64);
+            let (tried, left) = (f64::from(node.tried), node.left.len() as f64);
+            share /= tried + left;
+            done += share * (tried - 1.0);
         }
         done + share
     }
@@ -109,8 +111,7 @@ impl Strategy for Dfs {
             self.cut |= !left.is_empty();
             left = ThreadSet::EMPTY;
         }
-        let width = left.len() as u8 + 1;
-        self.path.push(Node { chosen, left, width, runs, spent });
+        self.path.push(Node { chosen, left, tried: 1, runs, spent });
         Some(chosen)
     }
 
@@ -126,9 +127,12 @@ impl Strategy for Dfs {
             let before = self.spent();
             node.spent = before + u32::from(node.runs.is_some_and(|runs| runs != thread));
             node.chosen = thread;
+            node.tried += 1;
+            // The prefix is that of the run before, as far as that goes.
+            let kept = self.prefix.len().min(self.path.len());
+            self.prefix.truncate(kept);
             self.path.push(node);
-            self.prefix.clear();
-            self.prefix.extend(self.path.iter().map(|node| node.chosen));
+            self.prefix.extend(self.path[kept..].iter().map(|node| node.chosen));
             return true;
         }
         false

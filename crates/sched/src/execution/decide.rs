@@ -1,0 +1,293 @@
+//! Who goes next: who can, whom the schedule or the strategy wants, and the record of the step.
+//!
+//! This runs at every scheduling point, tens of millions of times a minute. What happens in every step is in
+//! [`decide`] and [`Execution::begin_step`]; what does not is kept out of them.
+
+use super::{Ending, Execution, Failure, Mode, Waiting};
+use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
+use crate::run::{Blocked, Mark};
+use std::sync::atomic::Ordering;
+
+/// Steps granted to a run that is of no more use, to end by itself.
+const DRAIN: usize = 2_000;
+
+/// As [`decide`], where it is not part of every step.
+///
+/// # Safety
+/// As for [`super::drive`].
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn decide_apart(this: *mut Execution) -> Option<ThreadId> {
+    // SAFETY: as the caller promises.
+    unsafe { decide(this) }
+}
+
+/// Chooses who goes next, and begins its step; nobody if the execution is over.
+///
+/// # Safety
+/// As for [`super::drive`].
+#[inline(always)]
+pub(super) unsafe fn decide(this: *mut Execution) -> Option<ThreadId> {
+    // SAFETY: as the caller promises; the strategy sees a shared reference, and nothing is changed meanwhile.
+    unsafe {
+        let me = &mut *this;
+        if me.mode != Mode::Exploring || me.failure.is_some() || me.suspected {
+            return me.choose_in_vain();
+        }
+        me.compute_enabled();
+        let step = me.run.steps.len();
+        if me.enabled.is_empty() || step >= me.limits.steps {
+            me.end();
+            return None;
+        }
+        let chosen = if let Some(&wanted) = (&*me.prefix).get(step) {
+            if !me.enabled.contains(wanted) && !me.stutter(wanted) {
+                me.failure = Some(me.cannot_follow(step, wanted));
+                return None;
+            }
+            wanted
+        } else {
+            let mut strategy = me.strategy?;
+            match strategy.as_mut().next(&*this) {
+                Some(chosen) => chosen,
+                None => return (*this).abandon(),
+            }
+        };
+        let me = &mut *this;
+        debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
+        let action = me.action_of(chosen);
+        if let Err(explanation) = me.shims.same(step, chosen, action, me.enabled, me.stuttering) {
+            me.failure = Some(Failure::Nondeterminism { step, explanation });
+            return None;
+        }
+        me.begin_step(chosen);
+        Some(chosen)
+    }
+}
+
+impl Execution {
+    /// Computes who can go.
+    #[inline]
+    fn compute_enabled(&mut self) {
+        self.enabled = ThreadSet(self.standing.0 | self.joinable.0);
+        self.stuttering = ThreadSet::EMPTY;
+        if !self.waiting.is_empty() {
+            self.put_in_ready();
+        }
+        if !self.spinning.is_empty() {
+            self.take_out_stuttering();
+        }
+    }
+
+    /// Puts those in who need not wait any more.
+    #[inline(never)]
+    fn put_in_ready(&mut self) {
+        for thread in self.waiting.iter() {
+            if let Some((wait, object)) =
+                self.threads[thread.index()].intent.as_ref().and_then(|intent| intent.wait)
+            {
+                // SAFETY: promised by whoever made the announcement; the thread still stands at it.
+                if unsafe { (wait.ready)(object) } {
+                    self.enabled.insert(thread);
+                }
+            }
+        }
+    }
+
+    /// Finds out who waits for threads that have all ended. To be called when somebody begins to wait, or ends.
+    #[inline(never)]
+    pub(super) fn find_joinable(&mut self) {
+        for thread in self.joining.iter() {
+            let wait = self.threads[thread.index()].intent.as_ref().and_then(|intent| intent.wait);
+            if wait.is_some_and(|(_, object)| self.alive.0 & object.addr() as u64 == 0) {
+                self.joinable.insert(thread);
+            }
+        }
+    }
+
+    /// Takes those out who would only go round a loop once more.
+    fn take_out_stuttering(&mut self) {
+        for thread in self.spinning.iter() {
+            let locations = &self.locations;
+            if self.enabled.contains(thread)
+                && !self.spins[thread.index()].ready(|loc| locations.version(loc))
+            {
+                self.enabled.remove(thread);
+                self.stuttering.insert(thread);
+            }
+        }
+    }
+
+    /// What `thread` has announced.
+    #[inline]
+    fn action_of(&self, thread: ThreadId) -> Action {
+        self.threads[thread.index()].intent.as_ref().map_or(Action::Block, |intent| intent.action)
+    }
+
+    /// Gives the step to `thread`.
+    #[inline(always)]
+    fn begin_step(&mut self, thread: ThreadId) {
+        let turns = self.spinning.contains(thread);
+        let state = &mut self.threads[thread.index()];
+        if self.mode == Mode::Exploring {
+            let (action, waits) = match &state.intent {
+                Some(intent) => (intent.action, intent.wait.is_some()),
+                None => (Action::Block, false),
+            };
+            if state.called_at == state.steps {
+                state.called_at = Mark::NEVER;
+                self.run.marks[state.call as usize].at = self.run.steps.len() as u32;
+            }
+            let first = self.run.accesses.len() as u32;
+            let may_wait = turns || waits;
+            self.run.steps.push(Step { thread, action, may_wait, first, enabled: self.enabled });
+        }
+        state.steps += 1;
+        self.last = Some(thread);
+        let others = !(1 << thread.0);
+        self.standing.0 &= others;
+        self.waiting.0 &= others;
+        self.joining.0 &= others;
+        self.joinable.0 &= others;
+        if turns || self.recorder.is_some() {
+            self.note_step(thread, turns);
+        }
+    }
+
+    /// Notes what is not noted of every step.
+    #[cold]
+    #[inline(never)]
+    fn note_step(&mut self, thread: ThreadId, turns: bool) {
+        let spin = &mut self.spins[thread.index()];
+        if self.mode == Mode::Exploring {
+            if turns {
+                // That it goes on tells that something it read has changed: it has looked at all of that.
+                let accesses = &mut self.run.accesses;
+                spin.turn(|loc| {
+                    let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
+                    accesses.push(Access { loc, effect, action: Action::Look, ordering });
+                });
+            }
+            if let Some(recorder) = self.recorder.as_mut()
+                && let Some(intent) = self.threads[thread.index()].intent
+            {
+                recorder.step(thread, &intent);
+            }
+        }
+        if turns {
+            self.spinning.remove(thread);
+            spin.resume();
+        }
+    }
+
+    /// Lets `thread` go although it would only go round a loop once more, if that is all that keeps it: the loop was not
+    /// recognised when the schedule was made, for what lies dead on a stack may hide it. To go round is no mistake.
+    #[cold]
+    fn stutter(&mut self, thread: ThreadId) -> bool {
+        if self.stuttering.contains(thread) {
+            self.enabled.insert(thread);
+        }
+        self.enabled.contains(thread)
+    }
+
+    /// Why the schedule cannot be followed at `step`.
+    #[cold]
+    fn cannot_follow(&self, step: usize, wanted: ThreadId) -> Failure {
+        let explanation = match self.threads.get(wanted.index()).map(|thread| thread.intent) {
+            None => format!("thread {} does not exist", wanted.0),
+            Some(None) => format!("thread {} has ended", wanted.0),
+            Some(Some(Intent { action, site, .. })) => {
+                format!("thread {} cannot {} now, at {site}", wanted.0, action.name())
+            }
+        };
+        Failure::Nondeterminism { step, explanation }
+    }
+
+    /// Nobody can go, or the run has become too long: it is over.
+    #[cold]
+    fn end(&mut self) {
+        if self.enabled.is_empty() {
+            if !self.alive.is_empty() {
+                self.stuck();
+            }
+        } else {
+            self.failure = Some(Failure::TooLong { steps: self.limits.steps });
+            self.run.enabled_at_end = self.enabled;
+        }
+    }
+
+    /// Who goes next in a run that nobody needs any more; nobody if it is to be taken down.
+    #[cold]
+    fn choose_in_vain(&mut self) -> Option<ThreadId> {
+        if self.failure.is_some() || self.suspected {
+            self.mode = Mode::Unwinding;
+        }
+        if self.mode == Mode::Unwinding {
+            return None;
+        }
+        self.compute_enabled();
+        self.drain()
+    }
+
+    /// The strategy has no use for the rest of the run.
+    #[cold]
+    fn abandon(&mut self) -> Option<ThreadId> {
+        self.note_blocked();
+        self.run.ending = Ending::Abandoned;
+        self.mode = Mode::Draining;
+        self.drain()
+    }
+
+    /// Lets the program end by itself, unless it takes too long.
+    #[cold]
+    fn drain(&mut self) -> Option<ThreadId> {
+        self.drained += 1;
+        if self.drained > DRAIN {
+            return None;
+        }
+        // Fair, so that a loop that waits for another thread ends.
+        let after = self.last.map_or(0, |last| u32::from(last.0) + 1);
+        let rotated = ThreadSet(self.enabled.0 & u64::MAX.checked_shl(after).unwrap_or(0));
+        let chosen = rotated.first().or_else(|| self.enabled.first())?;
+        self.begin_step(chosen);
+        Some(chosen)
+    }
+
+    /// Who waits for what.
+    fn waiters(&self) -> Vec<Waiting> {
+        self.alive
+            .iter()
+            .filter_map(|thread| {
+                let intent = self.threads[thread.index()].intent?;
+                // SAFETY: as for `ready`.
+                let on =
+                    intent.wait.map_or(ThreadSet::EMPTY, |(wait, object)| unsafe { (wait.held_by)(object) });
+                Some(Waiting { thread, action: intent.action, site: intent.site, on })
+            })
+            .collect()
+    }
+
+    /// The record ends here: notes who waits.
+    fn note_blocked(&mut self) {
+        self.run.enabled_at_end = self.enabled;
+        for thread in self.waiting.iter().filter(|&thread| !self.enabled.contains(thread)) {
+            let state = &self.threads[thread.index()];
+            if let Some(intent) = state.intent.filter(|_| state.loc != Loc::UNKNOWN) {
+                self.run.blocked.push(Blocked { thread, loc: state.loc, action: intent.action });
+            }
+        }
+    }
+
+    /// Nobody can go: names the reason.
+    fn stuck(&mut self) {
+        self.note_blocked();
+        let waiting = self.waiters();
+        self.run.ending = Ending::Stuck(if !self.spinning.is_empty() {
+            Failure::Livelock { waiting }
+        } else if !self.alive.contains(ThreadId(0)) {
+            Failure::LeakedThreads { waiting }
+        } else {
+            Failure::Deadlock { waiting }
+        });
+    }
+}
