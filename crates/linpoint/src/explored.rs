@@ -10,7 +10,7 @@ use linpoint_sched::{Ending, Execution, Failure, Run, ThreadId, mark_call, mark_
 use rustc_hash::FxHashMap;
 
 use crate::claims::Claims;
-use crate::key::{Key, Keys};
+use crate::key::{Key, Keys, covers};
 use crate::linearize::{Criterion, Moment, Question, explained_by_brute_force, unexplained};
 use crate::scenario::Scenario;
 use crate::spec::{Object, Specification};
@@ -65,7 +65,12 @@ pub(crate) struct Exploration<'a, O: Object> {
     key: Key,
     clocks: Clocks,
     numbers: FxHashMap<<O::Spec as Specification>::Ret, u32>,
+    /// What the operations of the latest run answered, as numbers.
     answers: Vec<u32>,
+    /// The answers that have these numbers.
+    answered: Vec<Option<<O::Spec as Specification>::Ret>>,
+    /// With those answers, what could not come before what in a run that was fine; empty if there was none.
+    fine: Vec<u64>,
     pub(crate) runs: u64,
     pub(crate) claims: Claims,
 }
@@ -76,6 +81,8 @@ pub(crate) type Results<S> = Rc<RefCell<Vec<Option<<S as Specification>::Ret>>>>
 const PENDING: u32 = u32::MAX;
 const IDLE: u32 = u32::MAX - 1;
 const ABSENT: u32 = u32::MAX - 2;
+/// No answer yet. Those that were given have smaller numbers.
+const NEW: u32 = u32::MAX - 3;
 
 impl<'a, O: Object> Exploration<'a, O> {
     pub(crate) fn new(scenario: &'a Scenario<O::Spec>, criterion: Criterion) -> Self {
@@ -90,6 +97,8 @@ impl<'a, O: Object> Exploration<'a, O> {
             clocks: Clocks::without_claims(),
             numbers: FxHashMap::default(),
             answers: Vec::new(),
+            answered: Vec::new(),
+            fine: Vec::new(),
             runs: 0,
             claims: Claims::default(),
         }
@@ -169,13 +178,17 @@ impl<'a, O: Object> Exploration<'a, O> {
             self.clocks.update(run, 0);
             self.key.compute(run, &self.clocks, self.ops.len());
         }
-        self.number(&results);
-        if self.keys.covers(&self.answers, &self.key.cannot) {
+        let same = self.number(&results);
+        // One run after the other often answers the same.
+        if same && !self.fine.is_empty() && covers(&self.fine, &self.key.cannot) {
             return Ok(());
         }
-        if own_order {
-            self.key.compute_after_in_order();
-        } else {
+        self.fine.clear();
+        if let Some(fine) = self.keys.covering(&self.answers, &self.key.cannot) {
+            self.fine.extend_from_slice(fine);
+            return Ok(());
+        }
+        if !own_order {
             self.key.compute_after(run, &self.clocks);
         }
         let question = Question {
@@ -191,6 +204,7 @@ impl<'a, O: Object> Exploration<'a, O> {
         };
         let Some(found) = unexplained::<O::Spec>(&question) else {
             self.keys.insert(&self.answers, &self.key.cannot);
+            self.fine.extend_from_slice(&self.key.cannot);
             return Ok(());
         };
         let rechecked = explained_by_brute_force(&question, &found.moments);
@@ -209,27 +223,40 @@ impl<'a, O: Object> Exploration<'a, O> {
         }))
     }
 
-    /// Numbers the answers, so that keys are compared by numbers.
-    fn number(&mut self, results: &[Option<<O::Spec as Specification>::Ret>]) {
-        self.answers.clear();
+    /// Numbers the answers, so that keys are compared by numbers. Returns whether they are those of the run before.
+    fn number(&mut self, results: &[Option<<O::Spec as Specification>::Ret>]) -> bool {
+        let mut same = self.answers.len() == results.len() + 1;
+        if !same {
+            self.answers.clear();
+            self.answers.resize(results.len() + 1, NEW);
+            self.answered.clear();
+            self.answered.resize(results.len(), None);
+        }
         for (index, result) in results.iter().enumerate() {
             let bit = 1 << index;
+            let (before, answered) = (&mut self.answers[index], &mut self.answered[index]);
             let answer = match result {
                 _ if self.key.absent & bit != 0 => ABSENT,
                 _ if self.key.idle & bit != 0 => IDLE,
                 None => PENDING,
-                Some(ret) => match self.numbers.get(ret) {
-                    Some(&number) => number,
-                    None => {
-                        let next = self.numbers.len() as u32;
-                        self.numbers.insert(ret.clone(), next);
-                        next
+                Some(_) if *before < NEW && answered == result => *before,
+                Some(ret) => {
+                    answered.clone_from(result);
+                    match self.numbers.get(ret) {
+                        Some(&number) => number,
+                        None => {
+                            let next = self.numbers.len() as u32;
+                            self.numbers.insert(ret.clone(), next);
+                            next
+                        }
                     }
-                },
+                }
             };
-            self.answers.push(answer);
+            same &= answer == *before;
+            *before = answer;
         }
-        self.answers.push(u32::from(self.key.stuck));
+        let stuck = u32::from(self.key.stuck);
+        same && std::mem::replace(&mut self.answers[results.len()], stuck) == stuck
     }
 }
 

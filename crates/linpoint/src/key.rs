@@ -35,8 +35,6 @@ pub(crate) struct Key {
     /// The operations that returned.
     pub(crate) returned: u64,
     pub(crate) stuck: bool,
-    /// The first and the last step of each operation, where the order of the run is all that counts.
-    ends: Vec<(u32, u32)>,
 }
 
 impl Key {
@@ -53,21 +51,25 @@ impl Key {
     /// Works out the key of `run` in the order it was made, and no other: an operation cannot come before those that
     /// had begun when it made its last step.
     pub(crate) fn compute_in_order(&mut self, run: &Run, operations: usize) {
-        self.ends.clear();
-        self.ends.resize(operations, (Mark::NEVER, 0));
+        self.cannot.clear();
+        self.cannot.resize(operations, 0);
+        self.after.clear();
+        self.after.resize(operations, 0);
         let (mut called, mut begun, mut returned) = (0u64, 0u64, 0u64);
         for mark in &run.marks {
-            let bit = 1 << mark.operation;
-            let ends = &mut self.ends[mark.operation as usize];
+            let operation = mark.operation as usize;
+            let bit = 1 << operation;
             match mark.kind {
                 MarkKind::Call => {
-                    ends.0 = mark.at;
                     called |= bit;
-                    begun |= if mark.at == Mark::NEVER { 0 } else { bit };
+                    if mark.at != Mark::NEVER {
+                        begun |= bit;
+                        self.after[operation] = mark.seen;
+                    }
                 }
                 MarkKind::Return => {
-                    ends.1 = mark.at;
                     returned |= bit;
+                    self.cannot[operation] = mark.seen & if begun & bit != 0 { u64::MAX } else { 0 };
                 }
             }
         }
@@ -75,32 +77,6 @@ impl Key {
         self.returned = returned;
         self.idle = called & !returned & !begun;
         self.absent = !called & u64::MAX.checked_shr(64 - operations.min(64) as u32).unwrap_or(0);
-        self.cannot.clear();
-        for (index, &(first, last)) in self.ends.iter().enumerate() {
-            let mut set = 0;
-            if first != Mark::NEVER && returned >> index & 1 != 0 {
-                for (other, &(began, _)) in self.ends.iter().enumerate() {
-                    set |= u64::from(began <= last) << other;
-                }
-            }
-            self.cannot.push(set);
-        }
-    }
-
-    /// Works out `after` in the order in which the run was made: the operations that had ended when it made its first
-    /// step.
-    pub(crate) fn compute_after_in_order(&mut self) {
-        self.after.clear();
-        for &(first, _) in &self.ends {
-            let mut set = 0;
-            if first != Mark::NEVER {
-                for (other, &(began, ended)) in self.ends.iter().enumerate() {
-                    let is_over = self.returned >> other & 1 != 0 && began != Mark::NEVER && ended < first;
-                    set |= u64::from(is_over) << other;
-                }
-            }
-            self.after.push(set);
-        }
     }
 
     /// Finds where each operation lies, and clears the rest.
@@ -204,6 +180,11 @@ fn seen<'a>(run: &Run, clocks: &'a Clocks, thread: usize, own_steps: u32) -> &'a
     clocks.past(step as usize)
 }
 
+/// Of two keys with the same results: if `fine` is fine, is `now`? It has at least its entries.
+pub(crate) fn covers(fine: &[u64], now: &[u64]) -> bool {
+    fine.iter().zip(now).all(|(fine, now)| fine & !now == 0)
+}
+
 /// Keys seen so far, for one scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
@@ -213,18 +194,17 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Is a key with these results known to be fine? `results` numbers what each operation answered.
-    pub(crate) fn covers(&self, results: &[u32], cannot: &[u64]) -> bool {
-        self.fine.get(results).is_some_and(|known| {
-            known.iter().any(|fine| fine.iter().zip(cannot).all(|(fine, now)| fine & !now == 0))
-        })
+    /// A key with these results that is known to be fine and says the same of this one, if there is one. `results` numbers
+    /// what each operation answered.
+    pub(crate) fn covering(&self, results: &[u32], cannot: &[u64]) -> Option<&[u64]> {
+        self.fine.get(results)?.iter().find(|fine| covers(fine, cannot)).map(|fine| &**fine)
     }
 
     /// This key is fine.
     pub(crate) fn insert(&mut self, results: &[u32], cannot: &[u64]) {
         self.asked += 1;
         let known = self.fine.entry(results.into()).or_default();
-        known.retain(|fine| !fine.iter().zip(cannot).all(|(fine, now)| now & !fine == 0));
+        known.retain(|fine| !covers(cannot, fine));
         known.push(cannot.into());
     }
 }

@@ -297,11 +297,11 @@ impl Intent {
         Intent { action, address, site: Location::caller(), wait: Some((wait, object)) }
     }
 
-    /// Where in the source it was announced, as a number. What a macro expands to has one place for all its lines, so
+    /// Where in the source a step is announced, as a number. What a macro expands to has one place for all its lines, so
     /// the action tells a little more.
     #[inline]
-    pub(crate) fn site_number(&self) -> usize {
-        std::ptr::from_ref(self.site).addr() ^ (self.action as usize).rotate_right(8)
+    pub(crate) fn site_number(action: Action, site: &'static Location<'static>) -> usize {
+        std::ptr::from_ref(site).addr() ^ (action as usize).rotate_right(8)
     }
 
     /// May it have to wait?

@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-use crate::event::{Intent, Loc, ThreadId, ThreadSet};
+use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
@@ -97,6 +97,10 @@ pub struct Execution {
     stuttering: ThreadSet,
     last: Option<ThreadId>,
     mode: Mode,
+    /// The operations that have made a step, a bit for each below 64.
+    begun: u64,
+    /// Those that have returned.
+    returned: u64,
     /// How deep in atomic blocks the running thread is.
     nesting: u32,
     drained: usize,
@@ -143,6 +147,9 @@ enum Mode {
 
 struct Thread {
     intent: Option<Intent>,
+    /// Of that, what every step asks for.
+    action: Action,
+    waits: bool,
     /// What the intent touches; [`Loc::UNKNOWN`] where that is not known beforehand.
     loc: Loc,
     /// The address of that, where it is known; otherwise 0.
@@ -197,6 +204,8 @@ impl Execution {
             stuttering: ThreadSet::EMPTY,
             last: None,
             mode: Mode::Exploring,
+            begun: 0,
+            returned: 0,
             nesting: 0,
             drained: 0,
             locations: Locations::new(),
@@ -380,6 +389,8 @@ impl Execution {
         self.alive = ThreadSet::EMPTY;
         self.last = None;
         self.mode = Mode::Exploring;
+        self.begun = 0;
+        self.returned = 0;
         self.nesting = 0;
         self.drained = 0;
         self.locations.clear();
@@ -436,6 +447,8 @@ impl Execution {
         let born_at = parent.map_or(0, |parent| self.threads[parent.index()].steps);
         self.threads.push(Thread {
             intent: None,
+            action: Action::Block,
+            waits: false,
             loc: Loc::UNKNOWN,
             address: 0,
             site: 0,

@@ -165,8 +165,11 @@ impl Locals {
     }
 
     /// A new thread has none.
+    #[inline]
     pub(crate) fn forget(&mut self) {
-        self.slots.clear();
+        if !self.slots.is_empty() {
+            self.slots.clear();
+        }
     }
 
     /// The next value to be dropped at the end of the thread.

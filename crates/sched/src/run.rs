@@ -102,6 +102,9 @@ pub struct Mark {
     /// For a call: the first step of the operation, as an index into the run's steps, or [`Mark::NEVER`]. For a return:
     /// its last step.
     pub at: u32,
+    /// For a call: the operations that had returned when this one made its first step, a bit for each below 64. For a
+    /// return: those that had made their first step.
+    pub seen: u64,
 }
 
 impl Mark {

@@ -55,7 +55,7 @@ pub(super) unsafe fn decide(this: *mut Execution) -> Option<ThreadId> {
         };
         let me = &mut *this;
         debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
-        let action = me.action_of(chosen);
+        let action = me.threads[chosen.index()].action;
         if let Err(explanation) = me.shims.same(step, chosen, action, me.enabled, me.stuttering) {
             me.failure = Some(Failure::Nondeterminism { step, explanation });
             return None;
@@ -118,29 +118,23 @@ impl Execution {
         }
     }
 
-    /// What `thread` has announced.
-    #[inline]
-    fn action_of(&self, thread: ThreadId) -> Action {
-        self.threads[thread.index()].intent.as_ref().map_or(Action::Block, |intent| intent.action)
-    }
-
     /// Gives the step to `thread`.
     #[inline(always)]
     fn begin_step(&mut self, thread: ThreadId) {
         let turns = self.spinning.contains(thread);
         let state = &mut self.threads[thread.index()];
         if self.mode == Mode::Exploring {
-            let (action, waits) = match &state.intent {
-                Some(intent) => (intent.action, intent.wait.is_some()),
-                None => (Action::Block, false),
-            };
             if state.called_at == state.steps {
                 state.called_at = Mark::NEVER;
-                self.run.marks[state.call as usize].at = self.run.steps.len() as u32;
+                let call = &mut self.run.marks[state.call as usize];
+                call.at = self.run.steps.len() as u32;
+                call.seen = self.returned;
+                self.begun |= 1u64.checked_shl(call.operation).unwrap_or(0);
             }
             let first = self.run.accesses.len() as u32;
-            let may_wait = turns || waits;
-            self.run.steps.push(Step { thread, action, may_wait, first, enabled: self.enabled });
+            let may_wait = turns || state.waits;
+            let enabled = self.enabled;
+            self.run.steps.push(Step { thread, action: state.action, may_wait, first, enabled });
         }
         state.steps += 1;
         self.last = Some(thread);

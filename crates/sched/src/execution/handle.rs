@@ -4,10 +4,11 @@
 //! is kept across a switch.
 
 use std::any::Any;
+use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::{Abandoned, CURRENT, Execution, Mode, claims, decide, resume, start};
-use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet};
+use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::Failure;
 use crate::fiber::{Job, Pause};
 use crate::heap::{self, Blocks};
@@ -37,7 +38,7 @@ impl Handle {
             if (*self.0).watching {
                 local_state::enter(self.0, &raw const intent);
             } else {
-                self.go(&intent);
+                self.go(intent.action, intent.address, intent.site, intent.wait);
             }
         }
     }
@@ -56,11 +57,19 @@ impl Handle {
                 (&mut (*self.0).threads)[(*self.0).current.index()].local = local;
             }
         }
-        self.go(intent);
+        self.go(intent.action, intent.address, intent.site, intent.wait);
     }
 
+    /// An announcement, in pieces: they stay in registers, where a whole [`Intent`] would be written to the stack and
+    /// read back before it is there.
     #[inline(never)]
-    fn go(self, intent: &Intent) {
+    fn go(
+        self,
+        action: Action,
+        address: usize,
+        site: &'static Location<'static>,
+        wait: Option<(&'static Wait, *const ())>,
+    ) {
         // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`; references end
         // before the switch.
         unsafe {
@@ -69,21 +78,23 @@ impl Handle {
                 return;
             }
             if me.mode == Mode::Unwinding || std::thread::panicking() {
-                return self.pass(intent);
+                return self.pass(&Intent { action, address, site, wait });
             }
             let current = me.current;
-            let known = intent.address != 0 && intent.action != Action::Join;
-            let loc = if known { me.locations.name(intent.address) } else { Loc::UNKNOWN };
+            let known = address != 0 && action != Action::Join;
+            let loc = if known { me.locations.name(address) } else { Loc::UNKNOWN };
             let thread = &mut me.threads[current.index()];
-            let site = intent.site_number();
-            thread.intent = Some(*intent);
-            thread.loc = loc;
-            thread.address = if known { intent.address } else { 0 };
-            thread.site = site;
+            thread.intent = Some(Intent { action, address, site, wait });
+            let site = Intent::site_number(action, site);
             let place = Spin::bit(loc, site);
+            thread.action = action;
+            thread.waits = wait.is_some();
+            thread.loc = loc;
+            thread.address = if known { address } else { 0 };
+            thread.site = site;
             thread.place = place;
             let started = thread.started;
-            match intent.wait {
+            match wait {
                 None => me.standing.insert(current),
                 Some((wait, _)) if std::ptr::eq(wait, &ENDED) => {
                     me.joining.insert(current);
@@ -255,7 +266,7 @@ impl Handle {
             (thread.entered, thread.called_at == thread.steps)
         };
         if entered || bare {
-            self.before_return(std::panic::Location::caller());
+            self.before_return(Location::caller());
         }
         self.mark(operation, MarkKind::Return);
     }
@@ -263,7 +274,7 @@ impl Handle {
     /// What an operation does before it returns, if anything.
     #[cold]
     #[inline(never)]
-    fn before_return(self, site: &'static std::panic::Location<'static>) {
+    fn before_return(self, site: &'static Location<'static>) {
         // SAFETY: as in `access`.
         if unsafe { (&(*self.0).threads)[(*self.0).current.index()].entered } {
             self.leave_operation(site);
@@ -291,19 +302,23 @@ impl Handle {
             let current = me.current;
             let thread = &mut me.threads[current.index()];
             thread.operating = kind == MarkKind::Call;
-            let at = match kind {
+            let (at, seen) = match kind {
                 MarkKind::Call => {
                     thread.operations += 1;
                     thread.called_at = thread.steps;
                     thread.call = me.run.marks.len() as u32;
                     // No loop that waits goes on from one operation to the next: there are only so many.
                     me.spins[current.index()].clear();
-                    Mark::NEVER
+                    (Mark::NEVER, 0)
                 }
-                // Nobody else has made a step since.
-                MarkKind::Return => me.run.steps.len().saturating_sub(1) as u32,
+                MarkKind::Return => {
+                    me.returned |= 1u64.checked_shl(operation).unwrap_or(0);
+                    // Nobody else has made a step since its last.
+                    (me.run.steps.len().saturating_sub(1) as u32, me.begun)
+                }
             };
-            me.run.marks.push(Mark { thread: current, own_steps: thread.steps, operation, kind, at });
+            let own_steps = thread.steps;
+            me.run.marks.push(Mark { thread: current, own_steps, operation, kind, at, seen });
         }
     }
 
