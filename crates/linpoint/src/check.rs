@@ -279,9 +279,8 @@ impl<O: Object> Check<O> {
             }
         };
         // How many cores there are is asked only where it matters: that takes as long as tens of executions.
-        let workers = || {
-            self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
-        };
+        let workers =
+            || self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         if let ([index], Some(dfs)) = (open, self.shareable()) {
             let workers = workers();
             if workers > 1 {
