@@ -70,6 +70,14 @@ fn thingbuf_says_empty_and_is_not() {
 }
 
 #[test]
+fn thingbuf_is_a_queue_that_may_say_empty() {
+    clean(|monitor| {
+        load::queue(&thingbuf::Ring::watched(monitor, 64, "queue:spurious")?, monitor, SHORT);
+        Ok(())
+    });
+}
+
+#[test]
 fn crossbeam_queues_are_clean() {
     clean(|monitor| {
         load::queue(&crossbeam_queue::Bounded::watched(monitor, 64, STRICT)?, monitor, SHORT);
