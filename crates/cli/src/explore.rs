@@ -131,6 +131,7 @@ fn wrong(violation: &Violation) -> String {
         Wrong::NotLinearizable => "not linearizable: no order explains this run".into(),
         Wrong::Points => "the given linearization points do not explain this run".into(),
         Wrong::Error(kind) => kind.to_string(),
+        Wrong::Claim(_) => "a claim is false".into(),
         Wrong::Deadlock => "deadlock: threads wait, and nobody can go on".into(),
         Wrong::Endless => "a thread goes round for ever without touching anything shared".into(),
         Wrong::Stuck => "no progress: from here on some operation can never return".into(),
@@ -151,6 +152,8 @@ fn limit(limit: &Limit) -> String {
     match limit {
         Limit::Time => "the time limit came first".into(),
         Limit::Memory => "the memory limit came first".into(),
+        Limit::Results => "there are too many different results for so many threads".into(),
+        Limit::States => "the limit on states came first".into(),
         Limit::CannotStart(why) => format!("it cannot be run: {why}"),
     }
 }

@@ -15,9 +15,11 @@
 
 mod canon;
 mod choices;
+mod compiled;
 mod eval;
 mod layout;
 mod step;
+mod watch;
 
 use std::fmt;
 
@@ -25,6 +27,8 @@ use crate::program::{MarkKind, Word};
 use crate::span::Span;
 
 pub use choices::Choices;
+pub use compiled::{Compiled, Edge as CompiledEdge, Effects, Taken};
+pub use eval::operate;
 pub use layout::Machine;
 pub use step::{Event, Outcome};
 

@@ -4,20 +4,78 @@
 //! never wrong, and finds what matters: the node that an operation makes and fills before it links it.
 
 use linpoint_lang::Program;
-use linpoint_lang::program::{Action, Edge, Exit, Expr, Operation, Place};
+use linpoint_lang::program::{Action, Edge, Exit, Expr, LocalId, Operation, Place, Term};
 
-/// For each node: may its steps be taken together with the step before? `points`: marks count as something others notice.
-pub(crate) fn local_nodes(program: &Program, points: bool) -> Vec<bool> {
+/// What is noticed besides the program itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Noticed {
+    /// Linearization points.
+    pub points: bool,
+    /// What claims wait for.
+    pub claims: bool,
+}
+
+/// For each node: may its steps be taken together with the step before?
+pub(crate) fn local_nodes(program: &Program, noticed: Noticed) -> Vec<bool> {
+    let points = noticed.points;
     let mut local = vec![false; program.nodes.len()];
-    for operation in &program.operations {
+    for (op, operation) in program.operations.iter().enumerate() {
+        let claimed = if noticed.claims { Claimed::of(program, op) } else { Claimed::default() };
         let private = private_at(program, operation);
         for (index, private) in private.into_iter().enumerate() {
             let Some(private) = private else { continue };
             local[index] =
-                program.nodes[index].edges.iter().all(|edge| is_local(program, edge, &private, points));
+                program.nodes[index].edges.iter().all(|edge| is_local(program, edge, &private, points))
+                    && !program.nodes[index].edges.iter().any(|edge| claimed.concerns(edge));
         }
     }
     local
+}
+
+/// Steps of an operation that touch nothing shared, and matter to its claims in the order with steps of others.
+#[derive(Default)]
+struct Claimed {
+    /// Conditions of `last` read these locals.
+    locals: Vec<LocalId>,
+    /// They read fields: of which record cannot be told.
+    fields: bool,
+    /// An `exit` waits for a shared place.
+    exits: bool,
+}
+
+impl Claimed {
+    fn of(program: &Program, op: usize) -> Claimed {
+        let mut claimed = Claimed::default();
+        let nodes = program.nodes.iter().filter(|node| node.op.index() == op);
+        for action in nodes.flat_map(|node| &node.edges).flat_map(|edge| &edge.actions) {
+            let Action::Claim(claim) = action else { continue };
+            for term in &program.claims[claim.index()].terms {
+                match term {
+                    Term::Exit { place } => claimed.exits |= place.is_shared(),
+                    Term::Last { until, .. } => until.places(&mut |place| match place {
+                        Place::Local(local) => claimed.locals.push(*local),
+                        Place::Field(..) => claimed.fields = true,
+                        Place::Global(..) | Place::Element(..) => {}
+                    }),
+                    Term::First { .. } => {}
+                }
+            }
+        }
+        claimed
+    }
+
+    fn concerns(&self, edge: &Edge) -> bool {
+        let mut found = self.exits && matches!(edge.exit, Exit::Return(_));
+        edge.accesses(&mut |place, write| {
+            found |= write
+                && match place {
+                    Place::Local(local) => self.locals.contains(local),
+                    Place::Field(..) => self.fields,
+                    Place::Global(..) | Place::Element(..) => false,
+                };
+        });
+        found
+    }
 }
 
 /// For each node of an operation, the locals that hold private records.

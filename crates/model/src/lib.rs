@@ -6,7 +6,7 @@
 //! *monitor*: the set of all configurations (a state of the specification, and for each open operation whether it took effect, and with which result) that
 //! explain the history so far. A return that no configuration allows is a violation: the history up to it is not linearizable. If no such return is
 //! reached, every history within the bounds is linearizable. With given linearization points, operations take effect only where the program says so. Errors
-//! of the run, and states in which threads wait and nobody can go on, are violations too.
+//! of the run, claims that are false, and states in which threads wait and nobody can go on, are violations too.
 //!
 //! # Why nothing is lost
 //!
@@ -24,17 +24,24 @@
 //!
 //! This crate prints nothing and reads no files.
 
+mod claims;
 mod client;
 mod explore;
+mod fast;
 mod fusion;
 mod monitor;
+mod namer;
 mod pack;
 mod reference;
+mod search;
+mod steps;
 mod store;
 mod symmetry;
 mod trace;
 
 pub use client::Workload;
-pub use explore::{Bounds, Explored, Limit, Mode, Reductions, Verdict, Violation, Wrong, explore};
+pub use explore::{
+    Bounds, Deciding, Explored, Limit, Mode, Reductions, Stepper, Verdict, Violation, Wrong, explore,
+};
 pub use reference::{argument_value, result_value};
 pub use trace::{Happened, TraceStep};

@@ -4,6 +4,7 @@ use linpoint_lang::flow::live_locals;
 use linpoint_lang::interp::{Machine, State};
 use linpoint_lang::program::{NONE, UNSET, Word};
 
+use crate::claims::ClaimsId;
 use crate::monitor::MonitorId;
 
 /// Everything that is the case: the program's state, what explains the history, how many calls each thread made, how many values were handed out.
@@ -11,6 +12,8 @@ use crate::monitor::MonitorId;
 pub(crate) struct Full {
     pub state: State,
     pub monitor: MonitorId,
+    /// The claims that are not decided.
+    pub claims: ClaimsId,
     pub made: Vec<u8>,
     pub fresh: u8,
 }
@@ -32,6 +35,9 @@ impl Packer {
     pub fn pack(&self, machine: &Machine<'_>, full: &Full, out: &mut Vec<u8>) {
         out.clear();
         put(out, full.monitor as Word);
+        if machine.watched {
+            put(out, full.claims as Word);
+        }
         out.push(full.fresh);
         out.extend_from_slice(&full.made);
         machine.shared(&full.state).iter().for_each(|word| put(out, *word));
@@ -55,6 +61,7 @@ impl Packer {
     pub fn unpack(&self, machine: &Machine<'_>, mut bytes: &[u8], full: &mut Full) {
         let bytes = &mut bytes;
         full.monitor = get(bytes) as MonitorId;
+        full.claims = if machine.watched { get(bytes) as ClaimsId } else { 0 };
         full.fresh = bytes[0];
         full.made.clear();
         full.made.extend_from_slice(&bytes[1..1 + machine.threads]);
@@ -87,29 +94,45 @@ impl Packer {
     }
 }
 
-fn put(out: &mut Vec<u8>, word: Word) {
+#[inline]
+pub(crate) fn put(out: &mut Vec<u8>, word: Word) {
     match word {
-        NONE => out.push(0),
-        UNSET => out.push(1),
         -8..=240 => out.push((word + 10) as u8),
-        241..=0xffff => {
-            out.push(254);
-            out.extend_from_slice(&(word as u16).to_le_bytes());
-        }
         _ => {
-            out.push(255);
-            out.extend_from_slice(&word.to_le_bytes());
+            let (bytes, count) = rare(word);
+            out.extend_from_slice(&bytes[..count]);
         }
     }
 }
 
-fn get(bytes: &mut &[u8]) -> Word {
+/// The bytes of a word that is not small.
+pub(crate) fn rare(word: Word) -> ([u8; 5], usize) {
+    let [a, b, c, d] = word.to_le_bytes();
+    match word {
+        NONE => ([0; 5], 1),
+        UNSET => ([1; 5], 1),
+        241..=0xffff => ([254, a, b, 0, 0], 3),
+        _ => ([255, a, b, c, d], 5),
+    }
+}
+
+#[inline]
+pub(crate) fn get(bytes: &mut &[u8]) -> Word {
+    match **bytes {
+        [first @ 2..254, ref rest @ ..] => {
+            *bytes = rest;
+            Word::from(first) - 10
+        }
+        _ => get_rare(bytes),
+    }
+}
+
+fn get_rare(bytes: &mut &[u8]) -> Word {
     let (word, used) = match bytes[0] {
         0 => (NONE, 1),
         1 => (UNSET, 1),
         254 => (Word::from(u16::from_le_bytes([bytes[1], bytes[2]])), 3),
-        255 => (Word::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]), 5),
-        small => (Word::from(small) - 10, 1),
+        _ => (Word::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]), 5),
     };
     *bytes = &bytes[used..];
     word

@@ -1,5 +1,7 @@
 //! The specification as a table: states and results are numbered, and what a call may do in a state is worked out once.
 
+use std::ops::Range;
+
 use linpoint_history::{Builtin, Call, OpCode, ProcessId, Spec, Value, specs};
 use linpoint_lang::Program;
 use linpoint_lang::interp::{Choices, Machine, Outcome, State};
@@ -47,7 +49,9 @@ pub(crate) struct Reference<'p> {
     call_ids: FxHashMap<Made, CallId>,
     pub results: Vec<Value>,
     result_ids: FxHashMap<Value, ResultId>,
-    table: FxHashMap<(SpecId, CallId), Vec<(ResultId, SpecId)>>,
+    /// For each state and each call, where in `found` its outcomes are, once that is known.
+    table: Vec<Vec<Option<(u32, u32)>>>,
+    found: Vec<(ResultId, SpecId)>,
     /// Does it matter who calls?
     pub by_thread: bool,
 }
@@ -77,7 +81,8 @@ impl<'p> Reference<'p> {
             call_ids: FxHashMap::default(),
             results: Vec::new(),
             result_ids: FxHashMap::default(),
-            table: FxHashMap::default(),
+            table: Vec::new(),
+            found: Vec::new(),
             by_thread,
         };
         reference.state(initial);
@@ -124,11 +129,34 @@ impl<'p> Reference<'p> {
 
     /// What a call may answer in a state, and where that leaves the object.
     pub fn outcomes(&mut self, state: SpecId, call: CallId) -> &[(ResultId, SpecId)] {
-        if !self.table.contains_key(&(state, call)) {
-            let found = self.work_out(state, call);
-            self.table.insert((state, call), found);
+        let range = self.outcome_range(state, call);
+        &self.found[range]
+    }
+
+    /// The same as numbers of outcomes, which do not hold on to the table.
+    pub fn outcome_range(&mut self, state: SpecId, call: CallId) -> Range<usize> {
+        let known = self.table.get(state as usize).and_then(|calls| calls.get(call as usize));
+        if let Some(Some((start, end))) = known {
+            return *start as usize..*end as usize;
         }
-        &self.table[&(state, call)]
+        let outcomes = self.work_out(state, call);
+        let start = self.found.len();
+        self.found.extend(outcomes);
+        let range = start..self.found.len();
+        if self.table.len() <= state as usize {
+            self.table.resize_with(state as usize + 1, Vec::new);
+        }
+        let calls = &mut self.table[state as usize];
+        if calls.len() <= call as usize {
+            calls.resize(call as usize + 1, None);
+        }
+        calls[call as usize] = Some((range.start as u32, range.end as u32));
+        range
+    }
+
+    /// An outcome by its number.
+    pub fn outcome(&self, number: usize) -> (ResultId, SpecId) {
+        self.found[number]
     }
 
     fn work_out(&mut self, state: SpecId, call: CallId) -> Vec<(ResultId, SpecId)> {

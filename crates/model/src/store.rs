@@ -1,92 +1,203 @@
 //! The states met so far, packed, one behind the other, and a table to find them by.
+//!
+//! A state lies in a chunk as its length, the number of the state it was reached from, and its bytes. Its number is where it lies, in units of eight bytes:
+//! one look finds it, and numbers grow in the order in which states were met. Chunks never move, so memory grows by what is needed and no more.
+//! The table keeps a number and 32 bits of a hash; the first of these bits say where to look, so the table grows without looking at a state again.
 
 use std::hash::Hasher as _;
 
 use rustc_hash::FxHasher;
 
-/// The number of a state, in the order in which states were met.
+/// The number of a state; greater than those of all states met before.
 pub(crate) type StateId = u32;
 
-const EMPTY: u32 = u32::MAX;
+/// The state that is met first.
+pub(crate) const FIRST: StateId = 0;
+
+const EMPTY: u64 = u64::MAX;
+const UNIT: usize = 8;
+/// Bytes before those of the state.
+const HEADER: usize = 8;
+const CHUNK_BITS: u32 = 17;
+/// Units of a chunk.
+const CHUNK: usize = 1 << CHUNK_BITS;
+/// Beyond this the numbers come to an end.
+const MAX_CHUNKS: usize = (1 << (32 - CHUNK_BITS)) - 2;
 
 #[derive(Default)]
 pub(crate) struct Store {
-    bytes: Vec<u8>,
-    /// Where each state ends.
-    ends: Vec<usize>,
-    /// From which state each was reached first.
-    parents: Vec<StateId>,
-    /// A state's number and some bits of its hash, where the hash says.
-    slots: Vec<(u32, u32)>,
+    chunks: Vec<Vec<u8>>,
+    chunk_bytes: usize,
+    count: usize,
+    digest: u64,
+    /// A state's hash and its number, where the hash says.
+    slots: Vec<u64>,
 }
 
 impl Store {
+    /// How many states.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.count
+    }
+
+    /// No number of a state is as large.
+    pub fn end(&self) -> usize {
+        self.chunks.len() * CHUNK
+    }
+
+    fn record(&self, id: StateId) -> (&[u8], usize) {
+        (&self.chunks[(id >> CHUNK_BITS) as usize], (id as usize % CHUNK) * UNIT)
+    }
+
+    fn number(&self, id: StateId, at: usize) -> u32 {
+        let (chunk, start) = self.record(id);
+        u32::from_le_bytes([
+            chunk[start + at],
+            chunk[start + at + 1],
+            chunk[start + at + 2],
+            chunk[start + at + 3],
+        ])
     }
 
     pub fn get(&self, id: StateId) -> &[u8] {
-        let id = id as usize;
-        let start = if id == 0 { 0 } else { self.ends[id - 1] };
-        &self.bytes[start..self.ends[id]]
+        let length = self.number(id, 0) as usize;
+        let (chunk, start) = self.record(id);
+        &chunk[start + HEADER..start + HEADER + length]
     }
 
     pub fn parent(&self, id: StateId) -> StateId {
-        self.parents[id as usize]
+        self.number(id, 4)
+    }
+
+    /// The state that was met next.
+    pub fn after(&self, id: StateId) -> Option<StateId> {
+        let length = self.number(id, 0) as usize;
+        let (chunk, start) = self.record(id);
+        let end = (start + HEADER + length).next_multiple_of(UNIT);
+        if end < chunk.len() {
+            return Some(id + ((end - start) / UNIT) as StateId);
+        }
+        let next = (id >> CHUNK_BITS) as usize + 1;
+        (next < self.chunks.len()).then(|| (next * CHUNK) as StateId)
     }
 
     /// How much memory it takes.
     pub fn memory(&self) -> usize {
-        self.bytes.capacity()
-            + self.ends.capacity() * 8
-            + self.parents.capacity() * 4
-            + self.slots.capacity() * 8
+        self.chunk_bytes + self.slots.capacity() * 8
+    }
+
+    /// A number made of all states in the order in which they were met.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Can it take no more?
+    pub fn is_full(&self) -> bool {
+        self.chunks.len() >= MAX_CHUNKS
     }
 
     /// Adds a state, unless it is known; its number.
-    pub fn insert(&mut self, packed: &[u8], parent: StateId) -> StateId {
-        if (self.ends.len() + 1) * 2 > self.slots.len() {
+    pub fn insert(&mut self, packed: &[u8], hash: u32, parent: StateId) -> StateId {
+        if (self.count + 1) * 2 > self.slots.len() {
             self.grow();
         }
-        let hash = hash(packed);
         let mask = self.slots.len() - 1;
-        let (mut at, tag) = (hash as usize & mask, (hash >> 32) as u32);
+        let mut at = place(hash, self.slots.len());
         loop {
-            let (id, other) = self.slots[at];
-            if id == EMPTY {
+            let slot = self.slots[at];
+            if slot == EMPTY {
                 break;
             }
-            if other == tag && self.get(id) == packed {
-                return id;
+            if (slot >> 32) as u32 == hash && self.get(slot as u32) == packed {
+                return slot as u32;
             }
             at = (at + 1) & mask;
         }
-        self.slots[at] = (self.ends.len() as u32, tag);
-        self.bytes.extend_from_slice(packed);
-        self.ends.push(self.bytes.len());
-        self.parents.push(parent);
-        (self.ends.len() - 1) as StateId
+        let id = self.append(packed, parent);
+        self.digest = (self.digest.rotate_left(5) ^ u64::from(hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.slots[at] = u64::from(hash) << 32 | u64::from(id);
+        id
+    }
+
+    fn append(&mut self, packed: &[u8], parent: StateId) -> StateId {
+        let size = (HEADER + packed.len()).next_multiple_of(UNIT);
+        let room = self.chunks.last().is_some_and(|chunk| chunk.len() + size <= CHUNK * UNIT);
+        if !room {
+            // A state that is larger than a chunk gets one of its own that is as large.
+            let capacity = size.max(if self.chunks.is_empty() { 1 << 12 } else { CHUNK * UNIT });
+            self.chunks.push(Vec::with_capacity(capacity));
+            self.chunk_bytes += capacity;
+        }
+        let last = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[last];
+        let (start, before) = (chunk.len(), chunk.capacity());
+        chunk.extend_from_slice(&(packed.len() as u32).to_le_bytes());
+        chunk.extend_from_slice(&parent.to_le_bytes());
+        chunk.extend_from_slice(packed);
+        chunk.resize(start + size, 0);
+        self.chunk_bytes += chunk.capacity() - before;
+        self.count += 1;
+        (last * CHUNK + start / UNIT) as StateId
     }
 
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(1 << 12);
-        let mut slots = vec![(EMPTY, 0); size];
-        for id in 0..self.ends.len() as u32 {
-            let hash = hash(self.get(id));
-            let mut at = hash as usize & (size - 1);
-            while slots[at].0 != EMPTY {
+        let mut slots = vec![EMPTY; size];
+        for slot in self.slots.iter().filter(|slot| **slot != EMPTY) {
+            let mut at = place((slot >> 32) as u32, size);
+            while slots[at] != EMPTY {
                 at = (at + 1) & (size - 1);
             }
-            slots[at] = (id, (hash >> 32) as u32);
+            slots[at] = *slot;
         }
         self.slots = slots;
     }
 }
 
-fn hash(packed: &[u8]) -> u64 {
+/// Where to look first.
+fn place(hash: u32, size: usize) -> usize {
+    // The first bits; the size is a power of two.
+    ((u64::from(hash) * size as u64) >> 32) as usize
+}
+
+/// A hash of a packed state.
+pub(crate) fn hash(packed: &[u8]) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(packed);
     let mixed = hasher.finish();
-    // The low bits choose the place, the high ones the tag: both must depend on everything.
-    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    // Every bit must depend on everything.
+    ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST, Store, hash};
+
+    #[test]
+    fn states_are_found_again_in_the_order_met() {
+        let mut store = Store::default();
+        // Enough for several chunks and growths of the table, and one state that is larger than a chunk.
+        let state = |n: u32| match n {
+            777 => vec![7; 3 << 20],
+            _ => n.to_le_bytes().repeat(1 + n as usize % 13),
+        };
+        let mut ids = Vec::new();
+        for n in 0..100_000 {
+            let packed = state(n);
+            ids.push(store.insert(&packed, hash(&packed), *ids.last().unwrap_or(&FIRST)));
+        }
+        assert_eq!(store.len(), 100_000);
+        let mut met = vec![FIRST];
+        while let Some(next) = store.after(met[met.len() - 1]) {
+            met.push(next);
+        }
+        assert_eq!(met, ids);
+        for n in (0..100_000).step_by(97).chain([777]) {
+            let packed = state(n);
+            assert_eq!(store.insert(&packed, hash(&packed), 5), ids[n as usize]);
+            assert_eq!(store.get(ids[n as usize]), packed);
+            assert_eq!(store.parent(ids[n as usize]), ids[n.saturating_sub(1) as usize]);
+        }
+        assert_eq!(store.len(), 100_000);
+    }
 }

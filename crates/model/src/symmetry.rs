@@ -16,6 +16,8 @@ use crate::pack::Full;
 pub(crate) type Order = [usize; 16];
 
 pub(crate) struct Symmetry {
+    /// Is each thread one of its own?
+    pub distinct: bool,
     /// For each thread, the first that has the same to do.
     class: Vec<usize>,
     /// Where thread numbers are: shared words, locals of each operation, fields of each kind of record.
@@ -37,6 +39,7 @@ impl Symmetry {
         let operations = || program.operations.iter();
         let vague = |slots: &[Slot]| slots.iter().map(|s| names_thread(&s.ty) || is_pointer(&s.ty)).collect();
         Symmetry {
+            distinct: by_thread,
             class: (0..machine.threads).map(first).collect(),
             shared: machine
                 .shared_slots()
@@ -142,12 +145,13 @@ impl Symmetry {
             self.fields[record].iter().for_each(|field| rename(&mut cell[1 + field]));
         }
         if let Some(monitor) = monitor {
-            full.monitor = monitor.permute(full.monitor, order);
+            let order: Vec<u8> = order.iter().map(|thread| *thread as u8).collect();
+            full.monitor = monitor.permute(full.monitor, &order);
         }
     }
 }
 
-fn names_thread(ty: &Type) -> bool {
+pub(crate) fn names_thread(ty: &Type) -> bool {
     match ty {
         Type::Thread | Type::Lock => true,
         Type::Option(inner) => names_thread(inner),
@@ -155,7 +159,7 @@ fn names_thread(ty: &Type) -> bool {
     }
 }
 
-fn is_pointer(ty: &Type) -> bool {
+pub(crate) fn is_pointer(ty: &Type) -> bool {
     match ty {
         Type::Pointer(_) => true,
         Type::Option(inner) => is_pointer(inner),

@@ -4,10 +4,11 @@ use linpoint_lang::interp::State;
 use linpoint_lang::program::{OpId, Word};
 use linpoint_lang::span::Span;
 
-use crate::explore::{Explorer, Wrong};
+use crate::explore::Wrong;
 use crate::pack::Full;
 use crate::reference::{CallId, Reference, ResultId, SpecId};
-use crate::store::{StateId, Store};
+use crate::steps::Explorer;
+use crate::store::{FIRST, StateId, Store};
 
 /// What a thread did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub(crate) fn find(
 ) -> Option<Vec<TraceStep>> {
     let mut path = vec![last];
     while let Some(&id) = path.last()
-        && id != 0
+        && id != FIRST
     {
         path.push(store.parent(id));
     }
@@ -81,7 +82,7 @@ pub(crate) fn find(
         if let Some(order) = order {
             real = order[..threads].iter().map(|place| real[*place]).collect();
         }
-        explorer.state_of(store.get(id), &mut full);
+        full = explorer.state_of(store.get(id));
     }
     let mut out = Vec::new();
     match (explorer.successors(&full, &mut out), wrong) {
@@ -102,7 +103,7 @@ fn keep(explorer: &Explorer<'_>, taken: Vec<TraceStep>, real: &[usize], steps: &
     }
     for mut step in taken {
         step.thread = real[step.thread];
-        let mut full = Full { state: step.state, monitor: 0, made: vec![0; real.len()], fresh: 0 };
+        let mut full = Full { state: step.state, monitor: 0, claims: 0, made: vec![0; real.len()], fresh: 0 };
         explorer.symmetry.apply(&explorer.machine, None, &mut full, &places);
         step.state = full.state;
         steps.push(step);

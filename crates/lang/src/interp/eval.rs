@@ -8,6 +8,16 @@ use crate::program::{Expr, NONE, Place, UNSET, Word};
 const LARGEST: Word = Word::MAX / 2;
 
 impl Machine<'_> {
+    /// The value of an expression for a thread. The words are the same afterwards.
+    pub fn value(&self, words: &mut [Word], thread: usize, e: &Expr) -> Result<Word, ErrorKind> {
+        self.eval(words, thread, e)
+    }
+
+    /// Where a place is in the row, for a thread.
+    pub fn place(&self, words: &mut [Word], thread: usize, place: &Place) -> Result<usize, ErrorKind> {
+        self.find(words, thread, place)
+    }
+
     /// The value of an expression for a thread.
     pub(super) fn eval(&self, words: &mut [Word], thread: usize, e: &Expr) -> Result<Word, ErrorKind> {
         Ok(match e {
@@ -64,20 +74,7 @@ impl Machine<'_> {
             _ => {}
         }
         let b = self.eval(words, thread, b)?;
-        let number = |n: Option<Word>| n.filter(|n| n.abs() <= LARGEST).ok_or(ErrorKind::Arithmetic);
-        Ok(match op {
-            BinOp::Eq => Word::from(a == b),
-            BinOp::Ne => Word::from(a != b),
-            BinOp::Lt => Word::from(a < b),
-            BinOp::Le => Word::from(a <= b),
-            BinOp::Gt => Word::from(a > b),
-            BinOp::Ge => Word::from(a >= b),
-            BinOp::Add => number(a.checked_add(b))?,
-            BinOp::Sub => number(a.checked_sub(b))?,
-            BinOp::Mul => number(a.checked_mul(b))?,
-            BinOp::Rem => number(a.checked_rem(b))?,
-            BinOp::And | BinOp::Or | BinOp::Implies => Word::from(b != 0),
-        })
+        operate(op, a, b).ok_or(ErrorKind::Arithmetic)
     }
 
     pub(super) fn local_at(&self, thread: usize, local: usize) -> usize {
@@ -111,4 +108,22 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// Two values put together; `None` for a number too large, or a remainder by zero.
+pub fn operate(op: BinOp, a: Word, b: Word) -> Option<Word> {
+    let number = |n: Option<Word>| n.filter(|n| n.abs() <= LARGEST);
+    Some(match op {
+        BinOp::Eq => Word::from(a == b),
+        BinOp::Ne => Word::from(a != b),
+        BinOp::Lt => Word::from(a < b),
+        BinOp::Le => Word::from(a <= b),
+        BinOp::Gt => Word::from(a > b),
+        BinOp::Ge => Word::from(a >= b),
+        BinOp::Add => number(a.checked_add(b))?,
+        BinOp::Sub => number(a.checked_sub(b))?,
+        BinOp::Mul => number(a.checked_mul(b))?,
+        BinOp::Rem => number(a.checked_rem(b))?,
+        BinOp::And | BinOp::Or | BinOp::Implies => Word::from(b != 0),
+    })
 }

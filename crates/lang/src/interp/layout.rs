@@ -21,6 +21,8 @@ pub struct Machine<'p> {
     pub threads: usize,
     /// What the symbolic sizes are.
     pub sizes: Vec<Word>,
+    /// Are accesses told, as [`Event::Acted`](super::Event::Acted)? Claims need them.
+    pub watched: bool,
     /// Where each shared variable starts.
     pub(super) globals: Vec<usize>,
     /// How many elements each has; 0 if it is no array.
@@ -109,6 +111,7 @@ impl<'p> Machine<'p> {
             field_pointers: program.records.iter().map(|record| pointers(&record.fields)).collect(),
             dead,
             sizes,
+            watched: false,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::program::{Action, ClaimId, Exit, Expr, Mark, NONE, Place, RecordId, U
 use crate::span::Span;
 
 /// More records than this in one state are refused.
-const MAX_CELLS: usize = 4096;
+pub(super) const MAX_CELLS: usize = 4096;
 
 /// What became of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,13 @@ pub enum Event {
     Claim(ClaimId),
     /// `new` took this cell again, though somebody still points to it.
     Reuse(usize),
+    /// An action was done, or the result was worked out; told only by a machine that is [`Machine::watched`].
+    Acted {
+        /// The places in the row that it accessed, and whether it wrote them.
+        accesses: Vec<(usize, bool)>,
+        /// The row after it.
+        words: Vec<Word>,
+    },
 }
 
 impl Machine<'_> {
@@ -46,8 +53,12 @@ impl Machine<'_> {
         let op = node.op.index();
         let at = |span: Span| move |kind: ErrorKind| RunError { kind, thread, span };
         for action in &edge.actions {
+            let accesses = if self.watched { self.accesses(state, thread, action) } else { Vec::new() };
             if !self.act(state, thread, op, action, choices, events).map_err(at(edge.span))? {
                 return Ok(Outcome::Disabled);
+            }
+            if self.watched {
+                events.push(Event::Acted { accesses, words: state.words.clone() });
             }
         }
         match &edge.exit {
@@ -61,6 +72,11 @@ impl Machine<'_> {
             }
             Exit::Return(values) => {
                 let result = self.values(state, thread, values).map_err(at(edge.span))?;
+                if self.watched {
+                    let mut accesses = Vec::new();
+                    values.iter().for_each(|e| self.reads(&mut state.words, thread, e, &mut accesses));
+                    events.push(Event::Acted { accesses, words: state.words.clone() });
+                }
                 let frame = self.frame_range(thread);
                 state.words[frame].fill(UNSET);
                 self.set_pc(state, thread, None);

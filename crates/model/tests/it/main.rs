@@ -1,4 +1,6 @@
 //! Exploration from outside: the corpus and its verdicts, and the reductions against none.
 
+mod claims;
 mod corpus;
 mod reductions;
+mod steppers;

@@ -1,7 +1,7 @@
 //! Without fusion and without symmetry there are more states and the same verdicts.
 
 use linpoint_lang::compile;
-use linpoint_model::{Bounds, Mode, Reductions, Verdict, Workload, explore};
+use linpoint_model::{Bounds, Deciding, Mode, Reductions, Verdict, Workload, explore};
 
 use crate::corpus::programs;
 
@@ -21,7 +21,8 @@ fn no_reduction_changes_a_verdict() {
         let workload = Workload::general(&program, 2, 1);
         for mode in [Mode::Anywhere, Mode::AtPoints] {
             let run = |fusion: bool, symmetry: bool| {
-                let bounds = Bounds { reductions: Reductions { fusion, symmetry }, ..Bounds::default() };
+                let reductions = Reductions { fusion, symmetry };
+                let bounds = Bounds { reductions, claims: Deciding::Ignored, ..Bounds::default() };
                 explore(&program, &workload, mode, &bounds)
             };
             let reduced = run(true, true);
@@ -116,4 +117,20 @@ fn limits_are_said() {
     assert_eq!(verdict(&explored.verdict), "Memory");
     let bounds = Bounds { time: Some(std::time::Duration::ZERO), ..Bounds::default() };
     assert_eq!(verdict(&explore(&program, &workload, Mode::Anywhere, &bounds).verdict), "Time");
+}
+
+/// What a thread did before it waits for ever is seen by the others: a step that blocks on its own locals must not take the step before it with it.
+#[test]
+fn what_a_blocked_thread_did_stays_done() {
+    let text = "object T {
+      shared n: int
+      op f() { n = 1
+        x = 0
+        assume x == 1 }
+      op g() { y = n
+        assert y == 0 }
+      client c { thread { f() } thread { g() } }
+    }";
+    says(text, "Error(AssertFailed)");
+    says(&text.replace("assert y == 0", "assert y < 2"), "Deadlock");
 }

@@ -1,0 +1,333 @@
+//! What one step of one thread leads to, by the interpreter: the definition. [`Fast`](crate::fast::Fast) does the same with less work.
+
+use std::rc::Rc;
+
+use linpoint_lang::interp::{Choices, Event, Machine, Outcome, RunError, State};
+use linpoint_lang::program::{ClientThread, MarkKind, OpId, Word};
+use linpoint_lang::span::Span;
+
+use crate::claims::{Claims, Refuted};
+use crate::client::{FRESH, Workload};
+use crate::explore::Wrong;
+use crate::fast::Names;
+use crate::monitor::{Monitor, Refused};
+use crate::pack::{Full, Packer};
+use crate::symmetry::{Order, Symmetry};
+use crate::trace::{Happened, TraceStep};
+
+/// A thread of a search: the program, the monitor and everything worked out beforehand.
+pub(crate) struct Explorer<'p> {
+    pub machine: Machine<'p>,
+    pub monitor: Option<Monitor<'p>>,
+    pub claims: Option<Claims>,
+    pub workload: &'p Workload,
+    /// Every list of arguments of each operation.
+    pub arguments: Vec<Vec<Vec<Word>>>,
+    /// Nodes whose steps nobody notices.
+    pub local: Vec<bool>,
+    pub packer: Packer,
+    pub symmetry: Symmetry,
+    /// Are steps written down?
+    pub recording: bool,
+    pub transitions: u64,
+    /// Where a step is tried.
+    pub scratch: State,
+}
+
+/// A state on the way, and how it was reached from the last one.
+#[derive(Clone, Debug)]
+pub(crate) struct Walker {
+    pub full: Full,
+    pub steps: Vec<TraceStep>,
+}
+
+/// A step that must not be.
+pub(crate) struct Bad {
+    pub wrong: Wrong,
+    pub steps: Vec<TraceStep>,
+}
+
+/// More steps than this that touch nothing shared are taken for a loop.
+const MAX_LOCAL: usize = 10_000;
+
+impl Explorer<'_> {
+    /// Did every thread make all its calls, and do they all return?
+    pub(crate) fn is_finished(&self, packed: &[u8]) -> bool {
+        let full = self.state_of(packed);
+        (0..self.machine.threads).all(|thread| {
+            self.machine.pc(&full.state, thread).is_none()
+                && usize::from(full.made[thread]) >= self.workload.calls(thread)
+        })
+    }
+
+    /// The bytes of a state by its one name, the same for states that differ only in the names of threads and records; and how threads were renamed.
+    pub(crate) fn name_of(&mut self, full: &Full) -> (Vec<u8>, Option<Order>) {
+        let (mut full, mut packed) = (full.clone(), Vec::new());
+        let order = self.symmetry.sort(&self.machine, self.monitor.as_mut(), &mut full);
+        if self.claims.is_none() {
+            self.machine.canonical(&mut full.state);
+        }
+        self.packer.pack(&self.machine, &full, &mut packed);
+        (packed, order)
+    }
+
+    /// Adds the name of a state.
+    pub(crate) fn name_into(&mut self, full: &Full, names: &mut Names) {
+        let (packed, _) = self.name_of(full);
+        names.bytes.extend_from_slice(&packed);
+        names.ends.push(names.bytes.len());
+    }
+
+    /// The state behind packed bytes.
+    pub(crate) fn state_of(&self, packed: &[u8]) -> Full {
+        let mut full = Full { state: State::default(), monitor: 0, claims: 0, made: Vec::new(), fresh: 0 };
+        self.packer.unpack(&self.machine, packed, &mut full);
+        full
+    }
+
+    /// Every state that one step of one thread leads to.
+    pub(crate) fn successors(&mut self, full: &Full, out: &mut Vec<Walker>) -> Result<(), Bad> {
+        for thread in 0..self.machine.threads {
+            match self.machine.pc(&full.state, thread) {
+                Some(_) => {
+                    let walker = Walker { full: full.clone(), steps: Vec::new() };
+                    self.visible_step(walker, thread, out)?;
+                }
+                None => self.call(full, thread, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, full: &Full, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
+        let made = usize::from(full.made[thread]);
+        if made >= self.workload.calls(thread) {
+            return Ok(());
+        }
+        let workload = self.workload;
+        match &workload.threads[thread] {
+            ClientThread::Calls(calls) => {
+                let (op, args) = &calls[made];
+                self.make_call(full, thread, *op, args, out)
+            }
+            ClientThread::Any(ops, _) => {
+                for op in ops {
+                    for index in 0..self.arguments[op.index()].len() {
+                        let args = self.arguments[op.index()][index].clone();
+                        self.make_call(full, thread, *op, &args, out)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn make_call(
+        &mut self,
+        full: &Full,
+        thread: usize,
+        op: OpId,
+        args: &[Word],
+        out: &mut Vec<Walker>,
+    ) -> Result<(), Bad> {
+        let mut walker = Walker { full: full.clone(), steps: Vec::new() };
+        let full = &mut walker.full;
+        let mut given = args.to_vec();
+        for word in given.iter_mut().filter(|word| **word == FRESH) {
+            full.fresh += 1;
+            *word = Word::from(full.fresh);
+        }
+        full.made[thread] += 1;
+        self.machine.call(&mut full.state, thread, op, &given);
+        if let Some(monitor) = &mut self.monitor {
+            let who = if monitor.reference.by_thread { thread } else { 0 };
+            let call = monitor.reference.call(who, op, &given);
+            full.monitor = monitor.call(full.monitor, thread, call);
+        }
+        if self.recording {
+            let span = self.machine.program.operation(op).span;
+            walker.note(thread, span, Happened::Call { op, args: given });
+        }
+        let mut ready = Vec::new();
+        self.run_locally(walker, thread, &mut ready)?;
+        for walker in ready {
+            match self.machine.pc(&walker.full.state, thread) {
+                None => out.push(walker),
+                Some(_) => self.visible_step(walker, thread, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A step that others can notice, and what follows it unnoticed.
+    fn visible_step(&mut self, walker: Walker, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
+        let Some(pc) = self.machine.pc(&walker.full.state, thread) else { return Ok(()) };
+        for edge in 0..self.machine.program.node(pc).edges.len() {
+            let mut choices = Choices::default();
+            loop {
+                if let Some(after) = self.take(&walker, thread, edge, &mut choices)? {
+                    self.run_locally(after, thread, out)?;
+                }
+                if !choices.next() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on while nobody can notice.
+    fn run_locally(&mut self, walker: Walker, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
+        // The state some steps ago: to meet it again is to go round for ever.
+        let mut open = vec![(walker, 0_usize, Rc::new(State::default()))];
+        while let Some((walker, steps, earlier)) = open.pop() {
+            let Some(pc) = self.machine.pc(&walker.full.state, thread) else {
+                out.push(walker);
+                continue;
+            };
+            if !self.local[pc.index()] {
+                out.push(walker);
+                continue;
+            }
+            if steps > MAX_LOCAL || walker.full.state == *earlier {
+                return Err(Bad { wrong: Wrong::Endless, steps: walker.steps });
+            }
+            let earlier = match steps > 3 && steps.is_power_of_two() {
+                true => Rc::new(walker.full.state.clone()),
+                false => earlier,
+            };
+            let before = open.len();
+            for edge in 0..self.machine.program.node(pc).edges.len() {
+                let mut choices = Choices::default();
+                loop {
+                    if let Some(after) = self.take(&walker, thread, edge, &mut choices)? {
+                        open.push((after, steps + 1, Rc::clone(&earlier)));
+                    }
+                    if !choices.next() {
+                        break;
+                    }
+                }
+            }
+            // Nothing that others do can let it go on, but what it did so far they can see.
+            if open.len() == before {
+                out.push(walker);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one edge, if it is enabled.
+    fn take(
+        &mut self,
+        walker: &Walker,
+        thread: usize,
+        edge: usize,
+        choices: &mut Choices,
+    ) -> Result<Option<Walker>, Bad> {
+        let Some(pc) = self.machine.pc(&walker.full.state, thread) else { return Ok(None) };
+        let node = self.machine.program.node(pc);
+        let span = node.edges[edge].span;
+        // Many steps are not enabled: they are tried where nothing has to be made anew.
+        self.scratch.words.clone_from(&walker.full.state.words);
+        let mut events = Vec::new();
+        let tried = self.machine.step(&mut self.scratch, thread, edge, choices, &mut events);
+        if tried == Ok(Outcome::Disabled) {
+            return Ok(None);
+        }
+        let mut after = walker.moved_to(&self.scratch);
+        let outcome = match tried {
+            Ok(outcome) => outcome,
+            Err(RunError { kind, .. }) => {
+                if self.recording {
+                    after.note(thread, span, Happened::Step);
+                }
+                return Err(Bad { wrong: Wrong::Error(kind), steps: after.steps });
+            }
+        };
+        if self.recording {
+            after.note(thread, span, Happened::Step);
+        }
+        let decided = match &mut self.claims {
+            Some(claims) => {
+                let returned = matches!(outcome, Outcome::Returned(_));
+                claims.step(&self.machine, after.full.claims, thread, &events, returned)
+            }
+            None => Ok(0),
+        };
+        for event in events {
+            self.observe(&mut after, event, node.op)?;
+        }
+        if let Outcome::Returned(words) = outcome {
+            self.returned(&mut after, thread, node.op, &words, span)?;
+        }
+        match decided {
+            Ok(claims) => after.full.claims = claims,
+            Err(refuted) => {
+                let wrong = match refuted {
+                    Refuted::False(claim) => Wrong::Claim(claim),
+                    Refuted::Error(kind) => Wrong::Error(kind),
+                };
+                return Err(Bad { wrong, steps: after.steps });
+            }
+        }
+        Ok(Some(after))
+    }
+
+    fn observe(&mut self, after: &mut Walker, event: Event, op: OpId) -> Result<(), Bad> {
+        let (Event::Point(point), Some(monitor)) = (event, &mut self.monitor) else { return Ok(()) };
+        if !monitor.with_points {
+            return Ok(());
+        }
+        let found = match point.kind {
+            MarkKind::Lin => {
+                let result = point.result.map(|words| monitor.reference.result(op, &words));
+                monitor.point(after.full.monitor, point.thread, result)
+            }
+            MarkKind::Query => monitor.query(after.full.monitor, point.thread),
+        };
+        match found {
+            Ok(id) => after.full.monitor = id,
+            Err(Refused::Impossible | Refused::Misplaced) => {
+                return Err(Bad { wrong: Wrong::Points, steps: after.steps.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn returned(
+        &mut self,
+        after: &mut Walker,
+        thread: usize,
+        op: OpId,
+        words: &[Word],
+        span: Span,
+    ) -> Result<(), Bad> {
+        if self.recording {
+            after.note(thread, span, Happened::Return { op, result: words.to_vec() });
+        }
+        let Some(monitor) = &mut self.monitor else { return Ok(()) };
+        let result = monitor.reference.result(op, words);
+        match monitor.returns(after.full.monitor, thread, result) {
+            Ok(id) => after.full.monitor = id,
+            Err(_) => {
+                let wrong = if monitor.with_points { Wrong::Points } else { Wrong::NotLinearizable };
+                return Err(Bad { wrong, steps: after.steps.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Walker {
+    /// The same but for the program's state.
+    fn moved_to(&self, state: &State) -> Walker {
+        let Full { monitor, claims, made, fresh, .. } = &self.full;
+        let (monitor, claims, fresh) = (*monitor, *claims, *fresh);
+        let full = Full { state: state.clone(), monitor, claims, made: made.clone(), fresh };
+        Walker { full, steps: self.steps.clone() }
+    }
+
+    fn note(&mut self, thread: usize, span: Span, what: Happened) {
+        self.steps.push(TraceStep { thread, span, what, state: self.full.state.clone() });
+    }
+}
