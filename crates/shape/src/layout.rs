@@ -1,0 +1,542 @@
+//! What a program is made of, as the engine sees it: which bit of a node's mask says what, and what is known without running it.
+//!
+//! Here is also where programs are refused: what the engine does not model is never ignored, it is named as the reason why nothing can be said.
+
+use linpoint_history::{Kind, Spec as _};
+use linpoint_lang::Program;
+use linpoint_lang::ast::BinOp;
+use linpoint_lang::flow::live_locals;
+use linpoint_lang::program::{Action, Expr, OpId, Place, SpecSource, Type, Word};
+
+/// The canonical name of a node: which variables point to it, and of which kind it is.
+pub type Mask = u128;
+
+/// The objects that have a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// Last in, first out.
+    Stack,
+    /// First in, first out.
+    Queue,
+    /// Elements at most once, in one sorted list; one key is tracked.
+    Set,
+}
+
+/// What an operation is to the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `push` and `enqueue`: takes a value.
+    Insert,
+    /// `pop` and `dequeue`: gives a value or "empty".
+    Take,
+    /// `add` of a set.
+    Add,
+    /// `remove` of a set.
+    Remove,
+    /// `contains` of a set.
+    Contains,
+}
+
+/// How a scalar is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    /// Two bits: 0 unknown, 1 false, 2 true.
+    Bool,
+    /// Three bits: a class, see [`Class`].
+    Key,
+    /// Four bits: 0 free, 15 held by a thread that is not shown, else one more than the holder.
+    Lock,
+}
+
+/// Where a key stands: 0 unknown, then below all arguments, below the tracked key, equal, above, above all arguments.
+pub type Class = u8;
+#[allow(missing_docs)]
+pub mod class {
+    use super::Class;
+    pub const ANY: Class = 0;
+    pub const MIN: Class = 1;
+    pub const LESS: Class = 2;
+    pub const SAME: Class = 3;
+    pub const MORE: Class = 4;
+    pub const MAX: Class = 5;
+}
+
+/// A holder of a lock that is not one of the threads shown.
+pub const STRANGER: u64 = 15;
+
+/// A bit of a thread's part of the mask.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalBit(pub u32);
+
+/// Everything that is known about a program before the analysis.
+#[derive(Debug)]
+pub struct Layout<'p> {
+    /// The program.
+    pub program: &'p Program,
+    /// What it should be.
+    pub object: Object,
+    /// What each operation is.
+    pub roles: Vec<Role>,
+    /// The names of shared bits, for drawings.
+    pub shared_names: Vec<String>,
+    /// The bit of each shared pointer.
+    pub global_bit: Vec<Option<u32>>,
+    /// The reference's pointers (stack: top, top; queue: head, tail), or the last node below the tracked key and the node with it.
+    pub first: u32,
+    /// The second of them.
+    pub second: u32,
+    /// All bits of shared names.
+    pub shared: Mask,
+    /// A candidate's node that the reference does not have.
+    pub uncorrelated: Mask,
+    /// A node whose two links may differ.
+    pub nonuniform: Mask,
+    /// A node that only the thread that made it can reach.
+    pub private: Mask,
+    /// A node of the sorted list.
+    pub listed: Mask,
+    /// While two views are merged: what the first cannot see.
+    pub beyond: Mask,
+    /// All bits of kinds.
+    pub kinds: Mask,
+    /// The kind of each record.
+    pub record_kind: Vec<Mask>,
+    /// The bit of each field that holds a truth value.
+    pub bool_bit: Vec<Vec<Option<Mask>>>,
+    /// Where the class of a node's key is in the mask.
+    pub class_shift: u32,
+    /// Where the bits of threads start, and how many each has.
+    pub threads_from: u32,
+    /// Bits a thread.
+    pub width: u32,
+    /// The bit of each local that holds a pointer or data, an operation.
+    pub local_bit: Vec<Vec<Option<LocalBit>>>,
+    /// The node that holds the operation's argument.
+    pub argument: LocalBit,
+    /// The node that the reference gave back.
+    pub answer: LocalBit,
+    /// Nodes whose lock the thread holds.
+    pub held: LocalBit,
+    /// Locals that are kept as scalars: where, and how.
+    pub scalar: Vec<Vec<Option<(u32, Scalar)>>>,
+    /// Shared scalars: where, and how.
+    pub global_scalar: Vec<Option<(u32, Scalar)>>,
+    /// Is the tracked key in the reference's set? A bit of the shared scalars.
+    pub member: u64,
+    /// Locals that still matter at each node.
+    pub live: Vec<Vec<bool>>,
+    /// The field that links, a record.
+    pub link: Vec<Option<u16>>,
+    /// Fields that are written only by `new`.
+    pub constant_field: Vec<Vec<bool>>,
+    /// Shared variables that no operation writes.
+    pub constant_global: Vec<bool>,
+    /// The key, of records of the list.
+    pub key: Option<(usize, u16)>,
+    /// Where the list starts.
+    pub head: Option<usize>,
+    /// What arguments of sets range over.
+    pub range: Option<(Expr, Expr)>,
+    /// Is there a node at which no step can be local, whatever the state?
+    pub surely_visible: Vec<bool>,
+}
+
+type Refusal = String;
+
+impl<'p> Layout<'p> {
+    /// Looks at a program; says what is not supported.
+    pub fn new(program: &'p Program) -> Result<Layout<'p>, Refusal> {
+        let object = object(program)?;
+        let roles = roles(program, object)?;
+        let mut layout = Layout {
+            program,
+            object,
+            roles,
+            shared_names: Vec::new(),
+            global_bit: Vec::new(),
+            first: 0,
+            second: 0,
+            shared: 0,
+            uncorrelated: 0,
+            nonuniform: 0,
+            private: 0,
+            listed: 0,
+            beyond: 0,
+            kinds: 0,
+            record_kind: Vec::new(),
+            bool_bit: Vec::new(),
+            class_shift: 0,
+            threads_from: 0,
+            width: 0,
+            local_bit: Vec::new(),
+            argument: LocalBit(0),
+            answer: LocalBit(1),
+            held: LocalBit(2),
+            scalar: Vec::new(),
+            global_scalar: Vec::new(),
+            member: 1 << 63,
+            live: live_locals(program),
+            link: Vec::new(),
+            constant_field: program.records.iter().map(|r| vec![true; r.fields.len()]).collect(),
+            constant_global: vec![true; program.globals.len()],
+            key: None,
+            head: None,
+            range: None,
+            surely_visible: Vec::new(),
+        };
+        layout.find_constants();
+        layout.place_globals()?;
+        layout.place_kinds()?;
+        layout.place_locals()?;
+        layout.arguments()?;
+        layout.find_visible();
+        Ok(layout)
+    }
+
+    /// A thread's bit.
+    pub fn bit(&self, thread: usize, bit: LocalBit) -> Mask {
+        1 << (self.threads_from + thread as u32 * self.width + bit.0)
+    }
+
+    /// All bits of a thread.
+    pub fn thread_bits(&self, thread: usize) -> Mask {
+        ((1 << self.width) - 1) << (self.threads_from + thread as u32 * self.width)
+    }
+
+    /// Bits that name a node: pointers. Locks held only describe it.
+    pub fn naming(&self, threads: usize) -> Mask {
+        let mut mask = self.shared;
+        for thread in 0..threads {
+            mask |= self.thread_bits(thread) & !self.bit(thread, self.held);
+        }
+        mask
+    }
+
+    /// How many threads a mask has room for.
+    pub fn most_threads(&self) -> usize {
+        ((Mask::BITS - self.threads_from) / self.width.max(1)) as usize
+    }
+
+    /// The class of a node's key.
+    pub fn class_of(&self, mask: Mask) -> Class {
+        (mask >> self.class_shift & 7) as Class
+    }
+
+    /// The same mask with another class.
+    pub fn with_class(&self, mask: Mask, class: Class) -> Mask {
+        mask & !(7 << self.class_shift) | Mask::from(class) << self.class_shift
+    }
+
+    /// Is this field the one that links?
+    pub fn is_link(&self, record: usize, field: u16) -> bool {
+        self.link[record] == Some(field)
+    }
+
+    /// The field with a record's value, if it has one.
+    pub fn value_field(&self, record: usize) -> Option<u16> {
+        let fields = &self.program.records[record].fields;
+        let mut data = (0..fields.len()).filter(|&i| fields[i].ty == Type::Data && !fields[i].ghost);
+        let first = data.next()?;
+        data.next().is_none().then_some(first as u16)
+    }
+
+    /// The slots of a program that operations write.
+    fn find_constants(&mut self) {
+        let program = self.program;
+        let operations = program.operations.len();
+        for node in program.nodes.iter().filter(|node| node.op.index() < operations) {
+            for action in node.edges.iter().flat_map(|edge| &edge.actions) {
+                let (Action::Assign(place, _) | Action::Lock(place) | Action::Unlock(place)) = action else { continue };
+                match place {
+                    Place::Field(_, record, field) => {
+                        self.constant_field[record.index()][usize::from(*field)] = false;
+                    }
+                    Place::Global(global, _) | Place::Element(global, ..) => {
+                        self.constant_global[global.index()] = false;
+                    }
+                    Place::Local(_) => {}
+                }
+            }
+        }
+    }
+
+    fn place_globals(&mut self) -> Result<(), Refusal> {
+        let mut next = 0;
+        for global in &self.program.globals {
+            let mut bit = None;
+            let mut scalar = None;
+            if !global.ghost {
+                if global.length.is_some() || global.slots.len() != 1 || global.record.is_some() {
+                    return Err(format!("`{}` is an array or a record in place", global.name));
+                }
+                match &global.slots[0].ty {
+                    Type::Pointer(_) => {
+                        bit = Some(self.shared_names.len() as u32);
+                        self.shared_names.push(global.name.clone());
+                    }
+                    Type::Bool => {
+                        scalar = Some((next, Scalar::Bool));
+                        next += 2;
+                    }
+                    Type::Lock => {
+                        scalar = Some((next, Scalar::Lock));
+                        next += 4;
+                    }
+                    _ => {}
+                }
+            }
+            self.global_bit.push(bit);
+            self.global_scalar.push(scalar);
+        }
+        if next > 60 {
+            return Err("too many shared scalars".into());
+        }
+        self.first = self.shared_names.len() as u32;
+        let names: &[&str] = match self.object {
+            Object::Stack => &["top of the reference"],
+            Object::Queue => &["head of the reference", "tail of the reference"],
+            Object::Set => &["last below the key", "at the key"],
+        };
+        self.shared_names.extend(names.iter().map(|name| (*name).to_owned()));
+        self.second = self.first + names.len() as u32 - 1;
+        self.shared = (1 << self.shared_names.len()) - 1;
+        Ok(())
+    }
+
+    fn place_kinds(&mut self) -> Result<(), Refusal> {
+        let mut next = self.shared_names.len() as u32;
+        let mut take = |count: u32| {
+            next += count;
+            next - count
+        };
+        self.uncorrelated = 1 << take(1);
+        self.nonuniform = 1 << take(1);
+        self.private = 1 << take(1);
+        self.listed = 1 << take(1);
+        self.beyond = 1 << take(1);
+        self.class_shift = take(3);
+        for (index, record) in self.program.records.iter().enumerate() {
+            if record.freed {
+                return Err("memory is given back with `free`".into());
+            }
+            self.record_kind.push(if index == 0 { 0 } else { 1 << take(1) });
+            let mut bits = Vec::new();
+            let mut link = None;
+            for (number, field) in record.fields.iter().enumerate() {
+                let mut bit = None;
+                match &field.ty {
+                    _ if field.ghost => {}
+                    Type::Bool => bit = Some(1 << take(1)),
+                    Type::Pointer(_) if link.is_none() => link = Some(number as u16),
+                    Type::Pointer(_) => return Err(format!("`{}` has two links", record.name)),
+                    Type::Option(inner) if matches!(**inner, Type::Pointer(_)) => {
+                        return Err(format!("`{}.{}` is an optional pointer", record.name, field.name));
+                    }
+                    _ => {}
+                }
+                bits.push(bit);
+            }
+            self.bool_bit.push(bits);
+            self.link.push(link);
+        }
+        self.threads_from = next;
+        if next > 64 {
+            return Err("too many shared names and kinds".into());
+        }
+        self.kinds = (((1 as Mask) << next) - 1) & !self.shared & !self.beyond;
+        if self.object == Object::Set {
+            let lists = &self.program.annotations.lists;
+            let [list] = lists.as_slice() else {
+                return Err("a set needs one `track list … via … sorted by …`".into());
+            };
+            let Some(key) = list.sorted else { return Err("the list of a set must be sorted by its key".into()) };
+            if self.link[list.record.index()] != Some(list.via) {
+                return Err("the list goes through another field than the link".into());
+            }
+            if !self.constant_global[list.head.index()] {
+                return Err("the head of the list is written by operations".into());
+            }
+            self.key = Some((list.record.index(), key));
+            self.head = Some(list.head.index());
+        }
+        Ok(())
+    }
+
+    fn place_locals(&mut self) -> Result<(), Refusal> {
+        let mut widest = 3;
+        for operation in &self.program.operations {
+            let (mut next, mut shift) = (3, 0);
+            let (mut bits, mut scalars) = (Vec::new(), Vec::new());
+            for (index, local) in operation.locals.iter().enumerate() {
+                let (mut bit, mut scalar) = (None, None);
+                match &local.ty {
+                    _ if local.ghost => {}
+                    Type::Pointer(_) => bit = Some(LocalBit(next)),
+                    Type::Data if index >= operation.params => bit = Some(LocalBit(next)),
+                    Type::Option(inner) if **inner == Type::Data && index >= operation.params => bit = Some(LocalBit(next)),
+                    Type::Bool => {
+                        scalar = Some((shift, Scalar::Bool));
+                        shift += 2;
+                    }
+                    Type::Int if self.object == Object::Set => {
+                        scalar = Some((shift, Scalar::Key));
+                        shift += 3;
+                    }
+                    _ => {}
+                }
+                next += u32::from(bit.is_some());
+                bits.push(bit);
+                scalars.push(scalar);
+            }
+            if shift > 64 {
+                return Err(format!("`{}` has too many scalars", operation.name));
+            }
+            widest = widest.max(next);
+            self.local_bit.push(bits);
+            self.scalar.push(scalars);
+        }
+        self.width = widest;
+        if self.most_threads() < 2 {
+            return Err("too many pointer variables".into());
+        }
+        Ok(())
+    }
+
+    /// What arguments there are, and that they stay what they are.
+    fn arguments(&mut self) -> Result<(), Refusal> {
+        for (index, operation) in self.program.operations.iter().enumerate() {
+            let params = &operation.locals[..operation.params];
+            let fits = match self.roles[index] {
+                Role::Insert => params.len() == 1 && params[0].ty == Type::Data && operation.result.parts.is_empty(),
+                Role::Take => params.is_empty() && operation.result.parts.len() == 1 && !operation.result.tuple,
+                _ => params.len() == 1 && params[0].ty == Type::Int && operation.result.parts == [Type::Bool],
+            };
+            if !fits {
+                return Err(format!("`{}` has other arguments or results than the reference", operation.name));
+            }
+            let writes = |action: &Action| {
+                matches!(action, Action::Assign(Place::Local(l), _) | Action::New { local: l, .. } | Action::Choose(l, ..)
+                    if l.index() < operation.params)
+            };
+            let own = self.program.nodes.iter().filter(|node| node.op.index() == index);
+            if own.flat_map(|node| &node.edges).flat_map(|edge| &edge.actions).any(writes) {
+                return Err(format!("`{}` changes its argument", operation.name));
+            }
+            if self.object == Object::Set {
+                let Some(bounds) = &params[0].bounds else {
+                    return Err(format!("the argument of `{}` has no range", operation.name));
+                };
+                match &self.range {
+                    None => self.range = Some(bounds.clone()),
+                    Some(range) if range == bounds => {}
+                    Some(_) => return Err("operations have arguments of different ranges".into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find_visible(&mut self) {
+        let touches = |e: &Expr| {
+            let mut found = false;
+            e.places(&mut |place| {
+                found |= matches!(place, Place::Global(global, _) if !self.constant_global[global.index()]);
+            });
+            found
+        };
+        let visible = |node: &linpoint_lang::program::Node| {
+            node.edges.iter().any(|edge| match edge.actions.first() {
+                Some(Action::Assume(e) | Action::Assign(Place::Local(_), e)) => touches(e),
+                Some(Action::Assign(Place::Global(global, _), _)) => !self.program.globals[global.index()].ghost,
+                Some(Action::Lock(_) | Action::Unlock(_)) => true,
+                _ => false,
+            })
+        };
+        self.surely_visible = self.program.nodes.iter().map(visible).collect();
+    }
+
+    /// Where a number stands that is made of constants and sizes, for whatever sizes.
+    pub fn class_of_constant(&self, e: &Expr) -> Class {
+        let Some((lo, hi)) = &self.range else { return class::ANY };
+        if self.program.sizes.len() > 1 || !is_constant(e) || !is_constant(lo) || !is_constant(hi) {
+            return class::ANY;
+        }
+        let sizes = [0, 1, 2, 3, 10, 1000];
+        let all = |holds: &dyn Fn(i64, i64, i64) -> bool| {
+            sizes.iter().all(|&size| holds(value(e, size), value(lo, size), value(hi, size)))
+        };
+        if all(&|e, lo, _| e < lo) {
+            class::MIN
+        } else if all(&|e, _, hi| e > hi) {
+            class::MAX
+        } else {
+            class::ANY
+        }
+    }
+
+    /// The operation that a control point belongs to.
+    pub fn op_at(&self, pc: u16) -> usize {
+        self.program.nodes[usize::from(pc)].op.index()
+    }
+
+    /// What a slot of an operation is called.
+    pub fn local_name(&self, op: OpId, local: usize) -> &str {
+        &self.program.operation(op).locals[local].name
+    }
+}
+
+fn object(program: &Program) -> Result<Object, Refusal> {
+    let spec = match &program.spec {
+        SpecSource::Builtin(spec) => spec,
+        SpecSource::Nothing => return Err("the object names no specification".into()),
+        SpecSource::Block(_) => return Err("a `spec` block is no reference of this engine".into()),
+    };
+    if spec.capacity.is_some() || spec.spurious {
+        return Err("bounded or spurious collections have no reference here".into());
+    }
+    match spec.kind {
+        Kind::Stack => Ok(Object::Stack),
+        Kind::Queue => Ok(Object::Queue),
+        Kind::Set => Ok(Object::Set),
+        other => Err(format!("`{}` has no reference here; stack, queue and set have", other.name())),
+    }
+}
+
+fn roles(program: &Program, object: Object) -> Result<Vec<Role>, Refusal> {
+    let SpecSource::Builtin(spec) = &program.spec else { return Err("no specification".into()) };
+    let role = |name: &str| match (object, name) {
+        (Object::Stack, "push") | (Object::Queue, "enqueue") => Some(Role::Insert),
+        (Object::Stack, "pop") | (Object::Queue, "dequeue") => Some(Role::Take),
+        (Object::Set, "add") => Some(Role::Add),
+        (Object::Set, "remove") => Some(Role::Remove),
+        (Object::Set, "contains") => Some(Role::Contains),
+        _ => None,
+    };
+    let of = |op: &linpoint_lang::program::Operation| {
+        let code = spec.signature().find(&op.name);
+        let found = code.and_then(|code| role(spec.signature().decl(code).name));
+        found.ok_or_else(|| format!("`{}` is no operation of the reference", op.name))
+    };
+    program.operations.iter().map(of).collect()
+}
+
+fn is_constant(e: &Expr) -> bool {
+    match e {
+        Expr::Const(_) | Expr::Size(_) => true,
+        Expr::Neg(e) => is_constant(e),
+        Expr::Binary(BinOp::Add | BinOp::Sub, a, b) => is_constant(a) && is_constant(b),
+        _ => false,
+    }
+}
+
+/// Its value where all sizes are this.
+fn value(e: &Expr, size: i64) -> i64 {
+    match e {
+        Expr::Const(word) => i64::from(*word as Word),
+        Expr::Size(_) => size,
+        Expr::Neg(e) => -value(e, size),
+        Expr::Binary(BinOp::Add, a, b) => value(a, size) + value(b, size),
+        Expr::Binary(BinOp::Sub, a, b) => value(a, size) - value(b, size),
+        _ => 0,
+    }
+}
