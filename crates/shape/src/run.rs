@@ -132,6 +132,14 @@ impl Steps<'_, '_> {
         }
     }
 
+    /// Is the thread between two steps that others can notice?
+    pub fn rests(&self, s: &Structure, thread: usize) -> bool {
+        let pc = s.threads[thread].pc;
+        pc == IDLE
+            || self.layout.surely_visible[usize::from(pc)]
+            || matches!(self.local_steps(s, thread), Ok(None))
+    }
+
     /// Every call that a thread at rest may make.
     pub(crate) fn calls(&self, s: &Structure, thread: usize, ops: &[usize], out: &mut Vec<Structure>) -> Result<(), Halt> {
         let classes: &[Class] = match self.layout.object {

@@ -79,6 +79,47 @@ pub fn analyse(steps: &Steps<'_, '_>, start: Structure, client: &Client, domain:
     search.found
 }
 
+/// Does every step from a set of structures stay within it? The separate recheck of a proof.
+///
+/// # Errors
+/// What leads out of it, or goes wrong.
+pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, client: &Client, found: &Found) -> Result<(), String> {
+    let orders = orders(client);
+    let covered = |s: &Structure| {
+        found.store.covers(&(), s) || orders.iter().any(|order| found.store.covers(&(), &permuted(steps.layout, s, order)))
+    };
+    if !covered(start) {
+        return Err("the initial state is not covered".into());
+    }
+    for s in &found.store.all {
+        let next = successors(steps, client, s).map_err(|halt| trouble(&halt))?;
+        if !next.iter().all(covered) {
+            return Err("a step leads out of the structures".into());
+        }
+    }
+    Ok(())
+}
+
+/// What one step of one thread leads to.
+fn successors(steps: &Steps<'_, '_>, client: &Client, s: &Structure) -> Result<Vec<Structure>, Halt> {
+    let mut out = Vec::new();
+    for (thread, ops) in client.threads.iter().enumerate() {
+        let pc = s.threads[thread].pc;
+        if pc == IDLE {
+            steps.calls(s, thread, ops, &mut out)?;
+            continue;
+        }
+        for edge in 0..steps.layout.program.nodes[usize::from(pc)].edges.len() {
+            if let Ways::After(after) = steps.edge(s, thread, edge, false, false)? {
+                for (next, _) in after {
+                    steps.settle(next, thread, &mut out)?;
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
 struct Search<'a, 'p> {
     steps: &'a Steps<'a, 'p>,
     client: &'a Client,
@@ -105,21 +146,7 @@ impl Search<'_, '_> {
     }
 
     fn visit(&mut self, s: &Structure) -> Result<(), Halt> {
-        let mut out = Vec::new();
-        for (thread, ops) in self.client.threads.iter().enumerate() {
-            let pc = s.threads[thread].pc;
-            if pc == IDLE {
-                self.steps.calls(s, thread, ops, &mut out)?;
-                continue;
-            }
-            for edge in 0..self.steps.layout.program.nodes[usize::from(pc)].edges.len() {
-                if let Ways::After(after) = self.steps.edge(s, thread, edge, false, false)? {
-                    for (next, _) in after {
-                        self.steps.settle(next, thread, &mut out)?;
-                    }
-                }
-            }
-        }
+        let out = successors(self.steps, self.client, s)?;
         self.found.steps += out.len() as u64;
         out.into_iter().for_each(|s| self.add(s));
         Ok(())
@@ -192,6 +219,11 @@ fn orders(client: &Client) -> Vec<Vec<usize>> {
         orders = longer;
     }
     orders
+}
+
+/// Every order of so many threads.
+pub(crate) fn all_orders(threads: usize) -> Vec<Vec<usize>> {
+    orders(&Client { threads: vec![Vec::new(); threads] })
 }
 
 /// In words.

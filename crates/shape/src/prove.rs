@@ -1,0 +1,274 @@
+//! From a program to a verdict.
+//!
+//! 1. The analysis with the points that the program gives, if it gives any.
+//! 2. Else, or if that fails, with inferred ones, each for a moment.
+//! 3. If nothing was proved: small clients are explored for a run that shows what is wrong.
+//! 4. If there is none, the candidates that took too long are tried again, and then larger clients.
+//!
+//! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]).
+
+use std::time::{Duration, Instant};
+
+use linpoint_lang::Program;
+use linpoint_lang::program::MarkKind;
+use linpoint_model::Mode;
+
+use crate::budget::Budget;
+use crate::exec::Points;
+use crate::infer::candidates;
+use crate::initial::initial;
+use crate::layout::{Layout, Role};
+use crate::refute::{Refutation, refute};
+use crate::run::{Halt, Steps};
+use crate::store::Domain;
+use crate::threads::{self, Client, End};
+use crate::views;
+
+/// How many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Any number.
+    Any,
+    /// So many, each calling anything.
+    Threads(usize),
+    /// So many that only insert, and so many that only take; of a set, that only add and only remove.
+    Roles(usize, usize),
+}
+
+/// Which points to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Those given, else inferred ones.
+    Auto,
+    /// Only those given: the question is whether they are right.
+    Given,
+    /// Only inferred ones.
+    Inferred,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How many threads.
+    pub scope: Scope,
+    /// How structures are kept, where threads are counted.
+    pub domain: Domain,
+    /// Which points.
+    pub points: Choice,
+    /// Give up after this long.
+    pub time: Option<Duration>,
+    /// Give up beyond this many bytes.
+    pub memory: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { scope: Scope::Any, domain: Domain::Joined, points: Choice::Auto, time: None, memory: 4 << 30 }
+    }
+}
+
+/// The structures of a proof.
+#[derive(Debug)]
+pub enum Invariant {
+    /// Of any number of threads.
+    Views(views::Found),
+    /// Of so many threads.
+    Whole(threads::Found),
+}
+
+/// A proof.
+#[derive(Debug)]
+pub struct Proof {
+    /// Where operations take effect.
+    pub points: Points,
+    /// What is closed under all steps.
+    pub invariant: Invariant,
+    /// The points that the program gives were tried and do not do.
+    pub given_failed: bool,
+}
+
+/// Why nothing was proved.
+#[derive(Debug)]
+pub struct Gap {
+    /// In words.
+    pub reason: String,
+    /// Where the analysis stopped, if it did.
+    pub halt: Option<Box<Halt>>,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Linearizable, in every run.
+    Proved(Box<Proof>),
+    /// Not: a run shows it.
+    Refuted(Box<Refutation>),
+    /// Neither.
+    NotProved(Gap),
+}
+
+/// A verdict and how it was come by.
+#[derive(Debug)]
+pub struct Report {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Structures met, in all attempts.
+    pub structures: usize,
+    /// Combinations of points tried.
+    pub tried: usize,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Each candidate gets this long at first.
+const FIRST_TRY: Duration = Duration::from_millis(400);
+
+/// All candidates together, at first.
+const FIRST_ROUND: Duration = Duration::from_millis(2500);
+
+/// What small clients get.
+const SMALL_CLIENTS: Duration = Duration::from_secs(5);
+
+/// What larger clients get.
+const LARGE_CLIENTS: Duration = Duration::from_secs(20);
+
+/// Proves, refutes, or says why not.
+pub fn prove(program: &Program, settings: &Settings) -> Report {
+    let start = Instant::now();
+    let mut attempt = Attempt { program, settings, start, structures: 0, tried: 0, gap: None, late: Vec::new() };
+    let verdict = attempt.run();
+    Report { verdict, structures: attempt.structures, tried: attempt.tried, elapsed: start.elapsed() }
+}
+
+struct Attempt<'p, 's> {
+    program: &'p Program,
+    settings: &'s Settings,
+    start: Instant,
+    structures: usize,
+    tried: usize,
+    /// What stood in the way of the first attempt.
+    gap: Option<Gap>,
+    /// Candidates that took too long.
+    late: Vec<Points>,
+}
+
+impl Attempt<'_, '_> {
+    fn left(&self, most: Duration) -> Duration {
+        let left = self.settings.time.map_or(most, |time| time.saturating_sub(self.start.elapsed()));
+        left.min(most)
+    }
+
+    fn run(&mut self) -> Verdict {
+        let mode = if self.settings.points == Choice::Given { Mode::AtPoints } else { Mode::Anywhere };
+        match Layout::new(self.program) {
+            Err(reason) => self.gap = Some(Gap { reason, halt: None }),
+            Ok(layout) => {
+                if let Some(proof) = self.attempts(&layout) {
+                    return Verdict::Proved(Box::new(proof));
+                }
+            }
+        }
+        let sizes = [(2, 2)];
+        let memory = self.settings.memory;
+        if let Some(found) = refute(self.program, mode, self.left(SMALL_CLIENTS), &sizes, memory) {
+            return Verdict::Refuted(Box::new(found));
+        }
+        if let Ok(layout) = Layout::new(self.program) {
+            for points in std::mem::take(&mut self.late) {
+                let left = self.left(Duration::from_secs(3600));
+                if let Ok(invariant) = self.analyse(&layout, &points, left) {
+                    return Verdict::Proved(Box::new(Proof { points, invariant, given_failed: self.gives_points() }));
+                }
+            }
+        }
+        let sizes = [(3, 1), (3, 2), (2, 3)];
+        if let Some(found) = refute(self.program, mode, self.left(LARGE_CLIENTS), &sizes, memory) {
+            return Verdict::Refuted(Box::new(found));
+        }
+        Verdict::NotProved(self.gap.take().unwrap_or(Gap { reason: "no linearization points were found".into(), halt: None }))
+    }
+
+    fn gives_points(&self) -> bool {
+        self.program.nodes.iter().flat_map(|node| &node.edges).flat_map(|edge| edge.marks()).any(|mark| mark.kind == MarkKind::Lin)
+    }
+
+    fn attempts(&mut self, layout: &Layout<'_>) -> Option<Proof> {
+        let given = self.settings.points != Choice::Inferred && self.gives_points();
+        if given || self.settings.points == Choice::Given {
+            let left = self.left(Duration::from_secs(3600));
+            match self.analyse(layout, &Points::Given, left) {
+                Ok(invariant) => return Some(Proof { points: Points::Given, invariant, given_failed: false }),
+                Err(gap) => self.gap = Some(gap),
+            }
+        }
+        if self.settings.points == Choice::Given {
+            return None;
+        }
+        let round = Instant::now();
+        for points in candidates(layout) {
+            if round.elapsed() > FIRST_ROUND || self.left(FIRST_TRY).is_zero() {
+                self.late.push(points);
+                continue;
+            }
+            self.tried += 1;
+            match self.analyse(layout, &points, self.left(FIRST_TRY)) {
+                Ok(invariant) => return Some(Proof { points, invariant, given_failed: given }),
+                Err(gap) => {
+                    if gap.halt.is_none() {
+                        self.late.push(points);
+                    }
+                    self.gap.get_or_insert(gap);
+                }
+            }
+        }
+        None
+    }
+
+    fn analyse(&mut self, layout: &Layout<'_>, points: &Points, time: Duration) -> Result<Invariant, Gap> {
+        let steps = Steps { layout, points };
+        let budget = Budget::new(Some(time), self.settings.memory);
+        let refused = |reason: String| Gap { reason, halt: None };
+        let Some(client) = self.client(layout) else {
+            let start = initial(layout, 1).map_err(refused)?;
+            let found = views::analyse(&steps, start.clone(), &budget);
+            self.structures += found.views.all.len();
+            closed(&found.end)?;
+            views::is_inductive(&steps, &start, &found).map_err(|why| refused(format!("the recheck failed: {why}")))?;
+            return Ok(Invariant::Views(found));
+        };
+        if client.threads.len() > layout.most_threads() {
+            return Err(refused("a structure has no room for so many threads".into()));
+        }
+        let start = initial(layout, client.threads.len()).map_err(refused)?;
+        let found = threads::analyse(&steps, start.clone(), &client, self.settings.domain, &budget);
+        self.structures += found.store.all.len();
+        closed(&found.end)?;
+        threads::is_inductive(&steps, &start, &client, &found).map_err(|why| refused(format!("the recheck failed: {why}")))?;
+        Ok(Invariant::Whole(found))
+    }
+
+    fn client(&self, layout: &Layout<'_>) -> Option<Client> {
+        match self.settings.scope {
+            Scope::Any => None,
+            Scope::Threads(count) => Some(Client::general(layout, count)),
+            Scope::Roles(producers, consumers) => {
+                let with = |wanted: &dyn Fn(Role) -> bool| -> Vec<usize> {
+                    (0..layout.roles.len()).filter(|&op| wanted(layout.roles[op])).collect()
+                };
+                let put = with(&|role| matches!(role, Role::Insert | Role::Add));
+                let get = with(&|role| matches!(role, Role::Take | Role::Remove));
+                let mut threads = vec![put; producers];
+                threads.extend(vec![get; consumers]);
+                Some(Client { threads })
+            }
+        }
+    }
+}
+
+fn closed(end: &End) -> Result<(), Gap> {
+    match end {
+        End::Proved => Ok(()),
+        End::Limit(reason) => Err(Gap { reason: reason.clone(), halt: None }),
+        End::Halt(halt) => Err(Gap { reason: threads::trouble(halt), halt: Some(halt.clone()) }),
+    }
+}
