@@ -43,6 +43,11 @@ pub enum Command {
     /// The program is one of the algorithm language (docs/language.md). Every interleaving of the steps of a client's threads is visited; a history that no order
     /// explains, an error, an assertion that fails or a deadlock is shown as a run with its source lines.
     Explore(crate::explore::ExploreArgs),
+    /// Prove an algorithm correct: every run, every size, any number of threads
+    ///
+    /// The program is one of the algorithm language (docs/language.md). The shape analysis proves stacks, queues and sets that are linked lists, of every length (docs/shape.md). A
+    /// program that is wrong is refuted by a run; what cannot be proved is shown as the state at which the proof failed.
+    Prove(crate::prove::ProveArgs),
     /// Write programs of the algorithm language in the one layout
     Fmt(crate::fmt::FmtArgs),
     /// List the built-in specifications and their operations

@@ -126,7 +126,7 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
 }
 
 /// What is wrong, in a few words.
-fn wrong(violation: &Violation) -> String {
+pub fn wrong(violation: &Violation) -> String {
     match &violation.wrong {
         Wrong::NotLinearizable => "not linearizable: no order explains this run".into(),
         Wrong::Points => "the given linearization points do not explain this run".into(),
@@ -181,8 +181,14 @@ fn as_text(program: &Program, workload: &Workload, explored: &Explored, text: &s
     out
 }
 
-fn as_json(program: &Program, workload: &Workload, explored: &Explored, text: &str, who: &str) -> String {
-    let counterexample = match &explored.verdict {
+/// The run of a violation, step by step.
+pub fn counterexample(
+    program: &Program,
+    workload: &Workload,
+    verdict: &Verdict,
+    text: &str,
+) -> serde_json::Value {
+    match verdict {
         Verdict::Violated(violation) => {
             let machine = Machine::new(program, workload.threads.len());
             let step = |step: &TraceStep| {
@@ -196,7 +202,11 @@ fn as_json(program: &Program, workload: &Workload, explored: &Explored, text: &s
             json!({ "reason": wrong(violation), "steps": violation.steps.iter().map(step).collect::<Vec<_>>() })
         }
         _ => serde_json::Value::Null,
-    };
+    }
+}
+
+fn as_json(program: &Program, workload: &Workload, explored: &Explored, text: &str, who: &str) -> String {
+    let counterexample = counterexample(program, workload, &explored.verdict, text);
     let (verdict, basis) = match &explored.verdict {
         Verdict::Holds => ("holds", json!(basis(program, explored, who))),
         Verdict::Violated(_) => ("violated", serde_json::Value::Null),
@@ -245,7 +255,7 @@ fn what(program: &Program, step: &TraceStep, text: &str) -> String {
 }
 
 /// A column a thread, and beside it what the shared memory is, where it changed.
-fn draw(program: &Program, workload: &Workload, steps: &[TraceStep], text: &str, out: &mut String) {
+pub fn draw(program: &Program, workload: &Workload, steps: &[TraceStep], text: &str, out: &mut String) {
     let machine = Machine::new(program, workload.threads.len());
     let threads = workload.threads.len();
     let lines: Vec<(usize, String, String)> = steps

@@ -12,6 +12,7 @@ mod input;
 mod json;
 mod page;
 mod progress;
+mod prove;
 mod refine;
 mod text;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Refine(args) => refine::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Explore(args) => explore::run(&args),
+        Command::Prove(args) => prove::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),

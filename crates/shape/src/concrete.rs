@@ -151,7 +151,13 @@ impl<'a, 'p> World<'a, 'p> {
         Ok(())
     }
 
-    fn marks(&self, next: &mut Concrete, thread: usize, at: (u16, u16), events: &[Event]) -> Result<(), String> {
+    fn marks(
+        &self,
+        next: &mut Concrete,
+        thread: usize,
+        at: (u16, u16),
+        events: &[Event],
+    ) -> Result<(), String> {
         match self.points {
             Points::Given => {
                 for event in events {
@@ -247,7 +253,8 @@ impl<'a, 'p> World<'a, 'p> {
     }
 
     fn help(&self, next: &mut Concrete, bit: u32) {
-        let index = self.layout.global_bit.iter().position(|found| *found == Some(bit)).expect("a shared pointer");
+        let index =
+            self.layout.global_bit.iter().position(|found| *found == Some(bit)).expect("a shared pointer");
         let slot = &self.layout.program.globals[index].slots[0];
         let slots = self.machine.shared_slots();
         let (at, _) = slots.iter().find(|(_, found)| std::ptr::eq(*found, slot)).expect("it has a place");
@@ -287,7 +294,13 @@ impl<'a, 'p> World<'a, 'p> {
                 Role::Take if empty => SEEN_FIRST,
                 Role::Add if inside => SEEN_FIRST,
                 Role::Remove if !inside => SEEN_SECOND,
-                Role::Contains => if inside { SEEN_FIRST } else { SEEN_SECOND },
+                Role::Contains => {
+                    if inside {
+                        SEEN_FIRST
+                    } else {
+                        SEEN_SECOND
+                    }
+                }
                 _ => 0,
             };
         }
@@ -311,7 +324,11 @@ impl<'a, 'p> World<'a, 'p> {
                 }
             }
         };
-        if right { Ok(()) } else { Err(format!("thread {thread} returns {words:?}, which the points do not explain")) }
+        if right {
+            Ok(())
+        } else {
+            Err(format!("thread {thread} returns {words:?}, which the points do not explain"))
+        }
     }
 
     /// What a structure that shows these threads says about a state, with one key tracked. It is canonical.
@@ -364,11 +381,16 @@ impl<'a, 'p> World<'a, 'p> {
         let next = match layout.object {
             Object::Stack => from.reference.below[&value],
             _ => {
-                let place = if dummy { 0 } else { 1 + from.reference.inserted.iter().position(|v| *v == value).expect("found") };
+                let place = if dummy {
+                    0
+                } else {
+                    1 + from.reference.inserted.iter().position(|v| *v == value).expect("found")
+                };
                 from.reference.inserted.get(place).copied()
             }
         };
-        let other: u32 = 1 << next.map_or(0, |value| self.cell_of(&from.state, value).expect("its record") + 1);
+        let other: u32 =
+            1 << next.map_or(0, |value| self.cell_of(&from.state, value).expect("its record") + 1);
         if other != node.row {
             node.mask |= layout.nonuniform;
             node.other = other;
@@ -390,7 +412,9 @@ impl<'a, 'p> World<'a, 'p> {
         let layout = self.layout;
         let slots = self.machine.shared_slots();
         for (index, global) in layout.program.globals.iter().enumerate() {
-            let Some((at, _)) = slots.iter().find(|(_, slot)| std::ptr::eq(*slot, &global.slots[0])) else { continue };
+            let Some((at, _)) = slots.iter().find(|(_, slot)| std::ptr::eq(*slot, &global.slots[0])) else {
+                continue;
+            };
             let word = from.state.words[*at];
             if let Some(bit) = layout.global_bit[index] {
                 s.nodes[word as usize].mask |= 1 << bit;
@@ -406,7 +430,9 @@ impl<'a, 'p> World<'a, 'p> {
         }
         let first: Mask = 1 << layout.first;
         let second: Mask = 1 << layout.second;
-        let place = |value: Option<Word>| value.map_or(0, |value| self.cell_of(&from.state, value).expect("its record") + 1);
+        let place = |value: Option<Word>| {
+            value.map_or(0, |value| self.cell_of(&from.state, value).expect("its record") + 1)
+        };
         match layout.object {
             Object::Stack => {
                 let top = place(from.reference.top);
@@ -444,7 +470,9 @@ impl<'a, 'p> World<'a, 'p> {
 
     fn thread(&self, from: &Concrete, place: usize, thread: usize, key: Word, s: &mut Structure) {
         let layout = self.layout;
-        let (Some(open), Some(pc)) = (&from.open[thread], self.machine.pc(&from.state, thread)) else { return };
+        let (Some(open), Some(pc)) = (&from.open[thread], self.machine.pc(&from.state, thread)) else {
+            return;
+        };
         let mut new = Thread { pc: pc.0, effect: open.effect, seen: open.seen, scalars: 0 };
         if !matches!(layout.roles[open.op], Role::Insert | Role::Take) {
             let tracked = open.argument == key;
@@ -475,7 +503,8 @@ impl<'a, 'p> World<'a, 'p> {
                 _ => {}
             }
         }
-        let keeps = open.effect == Effect::Open || self.points.help() || live.first().copied().unwrap_or(false);
+        let keeps =
+            open.effect == Effect::Open || self.points.help() || live.first().copied().unwrap_or(false);
         if layout.roles[open.op] == Role::Insert
             && keeps
             && let Some(cell) = self.cell_of(&from.state, open.argument)
@@ -490,7 +519,9 @@ impl<'a, 'p> World<'a, 'p> {
         for cell in 0..self.machine.cells(&from.state) {
             let (record, _, fields) = self.machine.cell(&from.state, cell);
             let slots = &layout.program.records[record].fields;
-            let held = |(slot, word): (&linpoint_lang::program::Slot, &Word)| slot.ty == Type::Lock && *word == thread as Word;
+            let held = |(slot, word): (&linpoint_lang::program::Slot, &Word)| {
+                slot.ty == Type::Lock && *word == thread as Word
+            };
             if slots.iter().zip(fields).any(held) {
                 s.nodes[cell + 1].mask |= layout.bit(place, layout.held);
             }

@@ -56,7 +56,9 @@ pub fn cover(
             if let (Some(whole), true) = (whole, rests) {
                 let order = crate::threads::all_orders(threads);
                 let s = world.seen_by(&state, &all, key);
-                let covered = order.iter().any(|order| whole.covers(&(), &crate::threads::permuted(steps.layout, &s, order)));
+                let covered = order
+                    .iter()
+                    .any(|order| whole.covers(&(), &crate::threads::permuted(steps.layout, &s, order)));
                 coverage.asked += 1;
                 coverage.missed += usize::from(!covered);
             }

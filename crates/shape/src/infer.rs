@@ -41,8 +41,11 @@ fn of_operation(layout: &Layout<'_>, op: usize) -> Vec<Choice> {
         places.insert(place.clone());
     }
     for place in places {
-        let same: Choice =
-            writing.iter().filter(|(.., p)| *p == place).map(|(node, edge, _)| (*node, *edge, Point::Own)).collect();
+        let same: Choice = writing
+            .iter()
+            .filter(|(.., p)| *p == place)
+            .map(|(node, edge, _)| (*node, *edge, Point::Own))
+            .collect();
         if same.len() > 1 {
             single.push(same);
         }
@@ -78,7 +81,9 @@ fn helped(layout: &Layout<'_>) -> Vec<Choice> {
 }
 
 fn assigns(edge: &Edge, global: usize) -> bool {
-    edge.actions.iter().any(|action| matches!(action, Action::Assign(Place::Global(g, _), _) if g.index() == global))
+    edge.actions
+        .iter()
+        .any(|action| matches!(action, Action::Assign(Place::Global(g, _), _) if g.index() == global))
 }
 
 /// The steps of an operation that write shared memory, and what they write.
@@ -87,7 +92,9 @@ fn writes(layout: &Layout<'_>, op: usize) -> Vec<(u16, u16, String)> {
     for (index, node) in layout.program.nodes.iter().enumerate().filter(|(_, node)| node.op.index() == op) {
         for (number, edge) in node.edges.iter().enumerate() {
             let place = edge.actions.iter().find_map(|action| match action {
-                Action::Assign(Place::Global(global, _), _) if layout.global_bit[global.index()].is_some() => {
+                Action::Assign(Place::Global(global, _), _)
+                    if layout.global_bit[global.index()].is_some() =>
+                {
                     Some(format!("global {}", global.index()))
                 }
                 Action::Assign(Place::Field(_, record, field), _)
@@ -110,7 +117,8 @@ fn writes(layout: &Layout<'_>, op: usize) -> Vec<(u16, u16, String)> {
 fn product(choices: &[Vec<Choice>]) -> Vec<Choice> {
     let mut all: Vec<Choice> = vec![Vec::new()];
     for choice in choices {
-        let longer = all.iter().flat_map(|before| choice.iter().map(move |next| [before.as_slice(), next].concat()));
+        let longer =
+            all.iter().flat_map(|before| choice.iter().map(move |next| [before.as_slice(), next].concat()));
         all = longer.take(MOST).collect();
     }
     all

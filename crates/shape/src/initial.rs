@@ -26,7 +26,8 @@ pub fn initial(layout: &Layout<'_>, threads: usize) -> Result<Structure, String>
             if let Some(bit) = layout.bool_bit[record][field].filter(|_| *word != 0) {
                 node.mask |= bit;
             }
-            if program.records[record].fields[field].ty == Type::Lock && *word != linpoint_lang::program::NONE {
+            if program.records[record].fields[field].ty == Type::Lock && *word != linpoint_lang::program::NONE
+            {
                 return Err("a lock is held in the initial state".into());
             }
         }
@@ -37,7 +38,9 @@ pub fn initial(layout: &Layout<'_>, threads: usize) -> Result<Structure, String>
     }
     let slots = machine.shared_slots();
     for (index, global) in program.globals.iter().enumerate() {
-        let Some((at, _)) = slots.iter().find(|(_, slot)| std::ptr::eq(*slot, &global.slots[0])) else { continue };
+        let Some((at, _)) = slots.iter().find(|(_, slot)| std::ptr::eq(*slot, &global.slots[0])) else {
+            continue;
+        };
         let word = machine.shared(&state)[*at];
         if let Some(bit) = layout.global_bit[index] {
             s.nodes[word as usize].mask |= 1 << bit;
@@ -78,8 +81,12 @@ fn empty_queue(layout: &Layout<'_>, s: &mut Structure) -> Result<(), String> {
 
 /// Two records: the least key and the greatest.
 fn empty_list(layout: &Layout<'_>, s: &mut Structure) -> Result<(), String> {
-    let odd = || Err("a set that does not start with a record of the least and one of the greatest key has no reference here".to_owned());
-    let (Some(head), Some((record, key))) = (layout.head.and_then(|head| layout.global_bit[head]), layout.key) else {
+    let odd = || {
+        Err("a set that does not start with a record of the least and one of the greatest key has no reference here".to_owned())
+    };
+    let (Some(head), Some((record, key))) =
+        (layout.head.and_then(|head| layout.global_bit[head]), layout.key)
+    else {
         return odd();
     };
     let Some(first) = s.named(1 << head) else { return odd() };
@@ -101,7 +108,8 @@ fn empty_list(layout: &Layout<'_>, s: &mut Structure) -> Result<(), String> {
     if word(first) >= word(last) {
         return odd();
     }
-    s.nodes[first].mask = layout.with_class(s.nodes[first].mask, class::MIN) | layout.listed | 1 << layout.first;
+    s.nodes[first].mask =
+        layout.with_class(s.nodes[first].mask, class::MIN) | layout.listed | 1 << layout.first;
     s.nodes[last].mask = layout.with_class(s.nodes[last].mask, class::MAX) | layout.listed;
     s.nodes[0].mask |= 1 << layout.second;
     Ok(())
@@ -122,7 +130,9 @@ fn initial_keys(layout: &Layout<'_>, record: usize, key: u16) -> Vec<u8> {
                     keys.push(layout.class_of_constant(given.unwrap_or(default)));
                 }
                 // A key that is changed afterwards is not known.
-                Action::Assign(Place::Field(_, r, field), _) if (r.index(), *field) == (record, key) => keys.push(class::ANY),
+                Action::Assign(Place::Field(_, r, field), _) if (r.index(), *field) == (record, key) => {
+                    keys.push(class::ANY)
+                }
                 _ => {}
             }
         }

@@ -246,7 +246,9 @@ impl<'p> Layout<'p> {
         let operations = program.operations.len();
         for node in program.nodes.iter().filter(|node| node.op.index() < operations) {
             for action in node.edges.iter().flat_map(|edge| &edge.actions) {
-                let (Action::Assign(place, _) | Action::Lock(place) | Action::Unlock(place)) = action else { continue };
+                let (Action::Assign(place, _) | Action::Lock(place) | Action::Unlock(place)) = action else {
+                    continue;
+                };
                 match place {
                     Place::Field(_, record, field) => {
                         self.constant_field[record.index()][usize::from(*field)] = false;
@@ -349,7 +351,9 @@ impl<'p> Layout<'p> {
             let [list] = lists.as_slice() else {
                 return Err("a set needs one `track list … via … sorted by …`".into());
             };
-            let Some(key) = list.sorted else { return Err("the list of a set must be sorted by its key".into()) };
+            let Some(key) = list.sorted else {
+                return Err("the list of a set must be sorted by its key".into());
+            };
             if self.link[list.record.index()] != Some(list.via) {
                 return Err("the list goes through another field than the link".into());
             }
@@ -373,7 +377,9 @@ impl<'p> Layout<'p> {
                     _ if local.ghost => {}
                     Type::Pointer(_) => bit = Some(LocalBit(next)),
                     Type::Data if index >= operation.params => bit = Some(LocalBit(next)),
-                    Type::Option(inner) if **inner == Type::Data && index >= operation.params => bit = Some(LocalBit(next)),
+                    Type::Option(inner) if **inner == Type::Data && index >= operation.params => {
+                        bit = Some(LocalBit(next))
+                    }
                     Type::Bool => {
                         scalar = Some((shift, Scalar::Bool));
                         shift += 2;
@@ -407,12 +413,19 @@ impl<'p> Layout<'p> {
         for (index, operation) in self.program.operations.iter().enumerate() {
             let params = &operation.locals[..operation.params];
             let fits = match self.roles[index] {
-                Role::Insert => params.len() == 1 && params[0].ty == Type::Data && operation.result.parts.is_empty(),
-                Role::Take => params.is_empty() && operation.result.parts.len() == 1 && !operation.result.tuple,
+                Role::Insert => {
+                    params.len() == 1 && params[0].ty == Type::Data && operation.result.parts.is_empty()
+                }
+                Role::Take => {
+                    params.is_empty() && operation.result.parts.len() == 1 && !operation.result.tuple
+                }
                 _ => params.len() == 1 && params[0].ty == Type::Int && operation.result.parts == [Type::Bool],
             };
             if !fits {
-                return Err(format!("`{}` has other arguments or results than the reference", operation.name));
+                return Err(format!(
+                    "`{}` has other arguments or results than the reference",
+                    operation.name
+                ));
             }
             let writes = |action: &Action| {
                 matches!(action, Action::Assign(Place::Local(l), _) | Action::New { local: l, .. } | Action::Choose(l, ..)
@@ -447,7 +460,9 @@ impl<'p> Layout<'p> {
         let visible = |node: &linpoint_lang::program::Node| {
             node.edges.iter().any(|edge| match edge.actions.first() {
                 Some(Action::Assume(e) | Action::Assign(Place::Local(_), e)) => touches(e),
-                Some(Action::Assign(Place::Global(global, _), _)) => !self.program.globals[global.index()].ghost,
+                Some(Action::Assign(Place::Global(global, _), _)) => {
+                    !self.program.globals[global.index()].ghost
+                }
                 Some(Action::Lock(_) | Action::Unlock(_)) => true,
                 _ => false,
             })

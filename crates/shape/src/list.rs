@@ -97,12 +97,15 @@ impl Exec<'_, '_> {
 }
 
 fn other_change() -> Done<()> {
-    Err(Stop::Unsupported("a link of the list may be changed in another way than by linking in and unlinking".into()))
+    Err(Stop::Unsupported(
+        "a link of the list may be changed in another way than by linking in and unlinking".into(),
+    ))
 }
 
 /// Takes out of rows what no sorted list has. Fails if the structure stands for nothing.
 pub(crate) fn coerce(layout: &Layout<'_>, s: &mut Structure) -> Result<(), Contradiction> {
-    let Some(head) = layout.head.and_then(|head| layout.global_bit[head]).and_then(|bit| s.named(1 << bit)) else {
+    let Some(head) = layout.head.and_then(|head| layout.global_bit[head]).and_then(|bit| s.named(1 << bit))
+    else {
         return Ok(());
     };
     let at_key = s.named(1 << layout.second).unwrap_or(0);
@@ -137,7 +140,13 @@ pub(crate) fn coerce(layout: &Layout<'_>, s: &mut Structure) -> Result<(), Contr
         }
         let node = &s.nodes[index];
         let allowed = match layout.class_of(node.mask) {
-            _ if node.mask >> layout.first & 1 == 1 => if at_key == 0 { above } else { 1 << at_key },
+            _ if node.mask >> layout.first & 1 == 1 => {
+                if at_key == 0 {
+                    above
+                } else {
+                    1 << at_key
+                }
+            }
             class::MIN | class::LESS => below,
             class::MAX => 1,
             _ => above,

@@ -28,7 +28,12 @@ struct Joint {
 }
 
 /// Calls `see` with every merged structure of two threads; false if one would have too many nodes.
-pub(crate) fn merge(layout: &Layout<'_>, a: &Structure, b: &Structure, see: &mut impl FnMut(Structure)) -> bool {
+pub(crate) fn merge(
+    layout: &Layout<'_>,
+    a: &Structure,
+    b: &Structure,
+    see: &mut impl FnMut(Structure),
+) -> bool {
     let Some(globals) = merge_globals(layout, a.globals, b.globals) else { return true };
     let own = layout.thread_bits(0);
     let shift = |mask: Mask| (mask & own) << layout.width;
@@ -41,7 +46,8 @@ pub(crate) fn merge(layout: &Layout<'_>, a: &Structure, b: &Structure, see: &mut
     let mut used_b: u32 = 1;
     for (index, node) in a.nodes.iter().enumerate().skip(1) {
         if node.mask & layout.shared != 0 {
-            let Some(other) = b.nodes.iter().skip(1).position(|other| other.mask & both == node.mask & both) else {
+            let Some(other) = b.nodes.iter().skip(1).position(|other| other.mask & both == node.mask & both)
+            else {
                 return true;
             };
             let other = other + 1;
@@ -109,7 +115,13 @@ struct Work<'a, 'p> {
 
 impl Work<'_, '_> {
     /// Goes through what each local name of the second may be.
-    fn place(&mut self, nodes: &mut Vec<Joint>, left_b: &[usize], left_a: &mut Vec<usize>, see: &mut impl FnMut(Structure)) {
+    fn place(
+        &mut self,
+        nodes: &mut Vec<Joint>,
+        left_b: &[usize],
+        left_a: &mut Vec<usize>,
+        see: &mut impl FnMut(Structure),
+    ) {
         let layout = self.layout;
         let Some((&index, rest)) = left_b.split_first() else {
             self.finish(nodes, left_a, see);

@@ -63,7 +63,13 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { scope: Scope::Any, domain: Domain::Joined, points: Choice::Auto, time: None, memory: 4 << 30 }
+        Settings {
+            scope: Scope::Any,
+            domain: Domain::Joined,
+            points: Choice::Auto,
+            time: None,
+            memory: 4 << 30,
+        }
     }
 }
 
@@ -135,7 +141,8 @@ const LARGE_CLIENTS: Duration = Duration::from_secs(20);
 /// Proves, refutes, or says why not.
 pub fn prove(program: &Program, settings: &Settings) -> Report {
     let start = Instant::now();
-    let mut attempt = Attempt { program, settings, start, structures: 0, tried: 0, gap: None, late: Vec::new() };
+    let mut attempt =
+        Attempt { program, settings, start, structures: 0, tried: 0, gap: None, late: Vec::new() };
     let verdict = attempt.run();
     Report { verdict, structures: attempt.structures, tried: attempt.tried, elapsed: start.elapsed() }
 }
@@ -177,7 +184,11 @@ impl Attempt<'_, '_> {
             for points in std::mem::take(&mut self.late) {
                 let left = self.left(Duration::from_secs(3600));
                 if let Ok(invariant) = self.analyse(&layout, &points, left) {
-                    return Verdict::Proved(Box::new(Proof { points, invariant, given_failed: self.gives_points() }));
+                    return Verdict::Proved(Box::new(Proof {
+                        points,
+                        invariant,
+                        given_failed: self.gives_points(),
+                    }));
                 }
             }
         }
@@ -185,11 +196,20 @@ impl Attempt<'_, '_> {
         if let Some(found) = refute(self.program, mode, self.left(LARGE_CLIENTS), &sizes, memory) {
             return Verdict::Refuted(Box::new(found));
         }
-        Verdict::NotProved(self.gap.take().unwrap_or(Gap { reason: "no linearization points were found".into(), halt: None }))
+        Verdict::NotProved(
+            self.gap
+                .take()
+                .unwrap_or(Gap { reason: "no linearization points were found".into(), halt: None }),
+        )
     }
 
     fn gives_points(&self) -> bool {
-        self.program.nodes.iter().flat_map(|node| &node.edges).flat_map(|edge| edge.marks()).any(|mark| mark.kind == MarkKind::Lin)
+        self.program
+            .nodes
+            .iter()
+            .flat_map(|node| &node.edges)
+            .flat_map(|edge| edge.marks())
+            .any(|mark| mark.kind == MarkKind::Lin)
     }
 
     fn attempts(&mut self, layout: &Layout<'_>) -> Option<Proof> {
@@ -197,7 +217,9 @@ impl Attempt<'_, '_> {
         if given || self.settings.points == Choice::Given {
             let left = self.left(Duration::from_secs(3600));
             match self.analyse(layout, &Points::Given, left) {
-                Ok(invariant) => return Some(Proof { points: Points::Given, invariant, given_failed: false }),
+                Ok(invariant) => {
+                    return Some(Proof { points: Points::Given, invariant, given_failed: false });
+                }
                 Err(gap) => self.gap = Some(gap),
             }
         }
@@ -233,7 +255,8 @@ impl Attempt<'_, '_> {
             let found = views::analyse(&steps, start.clone(), &budget);
             self.structures += found.views.all.len();
             closed(&found.end)?;
-            views::is_inductive(&steps, &start, &found).map_err(|why| refused(format!("the recheck failed: {why}")))?;
+            views::is_inductive(&steps, &start, &found)
+                .map_err(|why| refused(format!("the recheck failed: {why}")))?;
             return Ok(Invariant::Views(found));
         };
         if client.threads.len() > layout.most_threads() {
@@ -243,7 +266,8 @@ impl Attempt<'_, '_> {
         let found = threads::analyse(&steps, start.clone(), &client, self.settings.domain, &budget);
         self.structures += found.store.all.len();
         closed(&found.end)?;
-        threads::is_inductive(&steps, &start, &client, &found).map_err(|why| refused(format!("the recheck failed: {why}")))?;
+        threads::is_inductive(&steps, &start, &client, &found)
+            .map_err(|why| refused(format!("the recheck failed: {why}")))?;
         Ok(Invariant::Whole(found))
     }
 

@@ -35,7 +35,11 @@ impl Exec<'_, '_> {
                     return Err(Stop::Wrong(Alarm::NoArgument));
                 };
                 if !self.is(node, self.layout.uncorrelated) {
-                    return Err(Stop::Wrong(if self.points.help() { Alarm::Twice } else { Alarm::NoArgument }));
+                    return Err(Stop::Wrong(if self.points.help() {
+                        Alarm::Twice
+                    } else {
+                        Alarm::NoArgument
+                    }));
                 }
                 self.insert(node)?;
                 Effect::Done
@@ -170,7 +174,13 @@ impl Exec<'_, '_> {
                 Role::Take => 0,
                 Role::Add if tracked && inside => SEEN_FIRST,
                 Role::Remove if tracked && !inside => SEEN_SECOND,
-                Role::Contains if tracked => if inside { SEEN_FIRST } else { SEEN_SECOND },
+                Role::Contains if tracked => {
+                    if inside {
+                        SEEN_FIRST
+                    } else {
+                        SEEN_SECOND
+                    }
+                }
                 _ => 0,
             };
             self.s.threads[index].seen |= right;
@@ -193,8 +203,12 @@ impl Exec<'_, '_> {
             }
             Role::Take => match (value, me.effect) {
                 (Val::Word(linpoint_lang::program::NONE), Effect::Empty) => Ok(()),
-                (Val::Word(linpoint_lang::program::NONE), Effect::Open) if me.seen & SEEN_FIRST != 0 => Ok(()),
-                (Val::Data(node), Effect::Gave) if self.is(node, layout.bit(self.thread, layout.answer)) => Ok(()),
+                (Val::Word(linpoint_lang::program::NONE), Effect::Open) if me.seen & SEEN_FIRST != 0 => {
+                    Ok(())
+                }
+                (Val::Data(node), Effect::Gave) if self.is(node, layout.bit(self.thread, layout.answer)) => {
+                    Ok(())
+                }
                 (_, Effect::Open) => wrong(Alarm::NoEffect),
                 _ => wrong(Alarm::WrongAnswer),
             },

@@ -18,7 +18,13 @@ pub struct Refutation {
 }
 
 /// Explores clients in turn for about so long: first two threads with two calls each, then those of the program, then larger ones.
-pub fn refute(program: &Program, mode: Mode, time: Duration, sizes: &[(usize, u32)], memory: usize) -> Option<Refutation> {
+pub fn refute(
+    program: &Program,
+    mode: Mode,
+    time: Duration,
+    sizes: &[(usize, u32)],
+    memory: usize,
+) -> Option<Refutation> {
     let mut workloads: Vec<Workload> = Vec::new();
     for (index, (threads, ops)) in sizes.iter().enumerate() {
         workloads.push(Workload::general(program, *threads, *ops));
@@ -36,7 +42,8 @@ pub fn refute(program: &Program, mode: Mode, time: Duration, sizes: &[(usize, u3
         let explored = explore(program, &workload, mode, &bounds);
         let shows = match &explored.verdict {
             Verdict::Violated(violation) => {
-                violation.rechecked && matches!(violation.wrong, Wrong::NotLinearizable | Wrong::Points | Wrong::Error(_))
+                violation.rechecked
+                    && matches!(violation.wrong, Wrong::NotLinearizable | Wrong::Points | Wrong::Error(_))
             }
             _ => false,
         };

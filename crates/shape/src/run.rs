@@ -50,7 +50,14 @@ pub(crate) enum Ways {
 
 impl Steps<'_, '_> {
     /// Every way of one edge; structures are not canonical yet.
-    pub(crate) fn edge(&self, s: &Structure, thread: usize, edge: usize, local_only: bool, foreign: bool) -> Result<Ways, Halt> {
+    pub(crate) fn edge(
+        &self,
+        s: &Structure,
+        thread: usize,
+        edge: usize,
+        local_only: bool,
+        foreign: bool,
+    ) -> Result<Ways, Halt> {
         let mut choices = Choices::default();
         let mut after = Vec::new();
         let mut halt = None;
@@ -141,7 +148,13 @@ impl Steps<'_, '_> {
     }
 
     /// Every call that a thread at rest may make.
-    pub(crate) fn calls(&self, s: &Structure, thread: usize, ops: &[usize], out: &mut Vec<Structure>) -> Result<(), Halt> {
+    pub(crate) fn calls(
+        &self,
+        s: &Structure,
+        thread: usize,
+        ops: &[usize],
+        out: &mut Vec<Structure>,
+    ) -> Result<(), Halt> {
         let classes: &[Class] = match self.layout.object {
             Object::Set => &[class::LESS, class::SAME, class::MORE],
             _ => &[class::ANY],

@@ -220,7 +220,8 @@ impl Structure {
     /// Makes this stand for what `more` stands for, too; both are canonical and have one skeleton. Says whether that is more than before; `None` if
     /// there are too many nodes.
     pub fn join(&mut self, more: &Structure) -> Option<bool> {
-        let same = self.nodes.len() == more.nodes.len() && self.nodes.iter().zip(&more.nodes).all(|(a, b)| a.mask == b.mask);
+        let same = self.nodes.len() == more.nodes.len()
+            && self.nodes.iter().zip(&more.nodes).all(|(a, b)| a.mask == b.mask);
         if same {
             let mut grown = false;
             for (node, new) in self.nodes.iter_mut().zip(&more.nodes) {

@@ -48,7 +48,13 @@ pub struct Found {
 }
 
 /// Visits every structure.
-pub fn analyse(steps: &Steps<'_, '_>, start: Structure, client: &Client, domain: Domain, budget: &Budget) -> Found {
+pub fn analyse(
+    steps: &Steps<'_, '_>,
+    start: Structure,
+    client: &Client,
+    domain: Domain,
+    budget: &Budget,
+) -> Found {
     let mut search = Search {
         steps,
         client,
@@ -61,7 +67,7 @@ pub fn analyse(steps: &Steps<'_, '_>, start: Structure, client: &Client, domain:
     let mut visited = 0_u64;
     while let Some(id) = search.open.pop_front() {
         visited += 1;
-        if visited % 256 == 0
+        if visited.is_multiple_of(256)
             && let Some(limit) = budget.spent(search.found.store.bytes())
         {
             search.found.end = End::Limit(limit.into());
@@ -83,10 +89,16 @@ pub fn analyse(steps: &Steps<'_, '_>, start: Structure, client: &Client, domain:
 ///
 /// # Errors
 /// What leads out of it, or goes wrong.
-pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, client: &Client, found: &Found) -> Result<(), String> {
+pub fn is_inductive(
+    steps: &Steps<'_, '_>,
+    start: &Structure,
+    client: &Client,
+    found: &Found,
+) -> Result<(), String> {
     let orders = orders(client);
     let covered = |s: &Structure| {
-        found.store.covers(&(), s) || orders.iter().any(|order| found.store.covers(&(), &permuted(steps.layout, s, order)))
+        found.store.covers(&(), s)
+            || orders.iter().any(|order| found.store.covers(&(), &permuted(steps.layout, s, order)))
     };
     if !covered(start) {
         return Err("the initial state is not covered".into());

@@ -89,10 +89,12 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
         if pc == IDLE {
             steps.calls(view, 0, &ops, &mut out).map_err(fail)?;
         } else {
-            for edge in 0..steps.layout.program.nodes[usize::from(pc)].edges.len() {
-                let Ways::After(after) = steps.edge(view, 0, edge, false, false).map_err(fail)? else { continue };
+            for (edge, needs) in cuts[usize::from(pc)].iter().enumerate() {
+                let Ways::After(after) = steps.edge(view, 0, edge, false, false).map_err(fail)? else {
+                    continue;
+                };
                 if after.iter().any(|(_, effect)| *effect) {
-                    let record = cut(steps.layout, view, cuts[usize::from(pc)][edge]);
+                    let record = cut(steps.layout, view, *needs);
                     if record.is_none_or(|record| !found.records.covers(&(pc, edge as u16), &record)) {
                         return Err("a step that others notice has no record".into());
                     }
@@ -149,7 +151,7 @@ impl Search<'_, '_> {
         let mut turns = 0_u64;
         while matches!(self.found.end, End::Proved) {
             turns += 1;
-            if turns % 64 == 0
+            if turns.is_multiple_of(64)
                 && let Some(limit) = budget.spent(self.found.views.bytes() + self.found.records.bytes())
             {
                 self.found.end = End::Limit(limit.into());
@@ -242,7 +244,8 @@ impl Search<'_, '_> {
                 let Ways::After(after) = self.steps.edge(&view, 0, edge, false, false)? else { continue };
                 if after.iter().any(|(_, effect)| *effect) {
                     let Some(record) = cut(layout, &view, self.cuts[usize::from(pc)][edge]) else {
-                        let trouble = Trouble::Unsupported("a lock on a record that no variable leads to".into());
+                        let trouble =
+                            Trouble::Unsupported("a lock on a record that no variable leads to".into());
                         return Err(Halt { trouble, at: (pc, edge as u16), before: view });
                     };
                     self.add_record((pc, edge as u16), record);
@@ -274,7 +277,12 @@ impl Search<'_, '_> {
 }
 
 /// What the view may be after the record's step.
-fn interference(steps: &Steps<'_, '_>, view: &Structure, record: &Structure, at: (u16, u16)) -> Result<Vec<Structure>, Halt> {
+fn interference(
+    steps: &Steps<'_, '_>,
+    view: &Structure,
+    record: &Structure,
+    at: (u16, u16),
+) -> Result<Vec<Structure>, Halt> {
     let layout = steps.layout;
     let mut merged = Vec::new();
     if !merge(layout, view, record, &mut |s| merged.push(s)) {
@@ -308,8 +316,11 @@ fn shared_part(layout: &Layout<'_>, s: &Structure) -> Shared {
         }
     }
     let both = layout.shared | layout.kinds;
-    let mut masks: Vec<Mask> =
-        s.nodes[1..].iter().filter(|node| node.mask & layout.shared != 0).map(|node| node.mask & both).collect();
+    let mut masks: Vec<Mask> = s.nodes[1..]
+        .iter()
+        .filter(|node| node.mask & layout.shared != 0)
+        .map(|node| node.mask & both)
+        .collect();
     masks.sort_unstable();
     masks.push(s.nodes[0].mask & layout.shared);
     (globals, masks)
@@ -345,7 +356,9 @@ fn cuts(layout: &Layout<'_>, points: &Points) -> Vec<Vec<Cut>> {
             });
             let marked = match points {
                 Points::Given => edge.marks().next().is_some(),
-                Points::At(list) => list.iter().any(|(n, e, _)| (usize::from(*n), usize::from(*e)) == (index, number)),
+                Points::At(list) => {
+                    list.iter().any(|(n, e, _)| (usize::from(*n), usize::from(*e)) == (index, number))
+                }
             };
             if marked || reads_argument(edge) {
                 cut.bits |= layout.bit(0, layout.argument);

@@ -8,4 +8,5 @@ mod limits;
 mod readme;
 mod refine;
 mod run;
+mod shape;
 mod verdicts;

@@ -1,0 +1,80 @@
+//! `linpoint prove`: is an algorithm correct in every run, for any number of threads?
+//!
+//! The engines are each in a file of their own; here they are chosen.
+
+mod shape;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use linpoint_lang::{Program, compile};
+
+use crate::fault::{Exit, Fault};
+use crate::fmt;
+
+/// What `prove` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linpoint prove corpus/correct/michael-scott.lin
+  linpoint prove corpus/correct/treiber.lin --engine shape --threads 3
+  linpoint prove corpus/broken/treiber-pop-no-cas.lin --json")]
+pub struct ProveArgs {
+    /// The program; `-` is standard input
+    #[arg(value_name = "ALGO.lin")]
+    pub file: PathBuf,
+    /// Which engine proves
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
+    /// Give up after this long, such as `60s`
+    #[arg(long, value_name = "TIME", value_parser = crate::args::duration)]
+    pub time_limit: Option<Duration>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// What the shape analysis takes besides.
+    #[command(flatten)]
+    pub shape: shape::ShapeArgs,
+}
+
+/// The engines a user can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// The one that suits what the program uses
+    Auto,
+    /// Local proof obligations, with a solver: arrays of any size, any number of threads
+    Obligations,
+    /// Shape analysis: linked structures of any length
+    Shape,
+}
+
+/// Proves the first object of the file.
+pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
+    let text = fmt::read(&args.file)?;
+    let (programs, wrong) = compile(&text);
+    fmt::show(&args.file, &text, &wrong);
+    let Some(program) = programs.first() else {
+        if wrong.is_empty() {
+            return Err(Fault::usage("this file has no object", "write one: `object Name : spec { … }`"));
+        }
+        return Ok(Exit::Bad);
+    };
+    match choose(args.engine, program) {
+        EngineArg::Obligations => Err(Fault::usage(
+            "this build has no proof obligations",
+            "use `--engine shape`, which proves stacks, queues and sets as linked lists",
+        )),
+        _ => shape::run(args, program, &text),
+    }
+}
+
+/// An abstraction is what obligations need, and what the shape analysis does not use.
+fn choose(engine: EngineArg, program: &Program) -> EngineArg {
+    match engine {
+        EngineArg::Auto if program.annotations.abs.is_some() => EngineArg::Obligations,
+        EngineArg::Auto if program.records.is_empty() => EngineArg::Obligations,
+        EngineArg::Auto => EngineArg::Shape,
+        engine => engine,
+    }
+}

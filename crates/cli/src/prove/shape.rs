@@ -1,0 +1,309 @@
+//! The shape analysis: arguments, and the verdict as text, JSON and pictures.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use linpoint_lang::Program;
+use linpoint_lang::program::MarkKind;
+use linpoint_lang::span::line_column;
+use linpoint_model::Verdict as Explored;
+use linpoint_shape::draw;
+use linpoint_shape::exec::{Point, Points};
+use linpoint_shape::layout::Layout;
+use linpoint_shape::prove::{Choice, Invariant, Proof, Report, Scope, Settings, Verdict, prove};
+use linpoint_shape::refute::Refutation;
+use linpoint_shape::store::Domain;
+use linpoint_shape::structure::Structure;
+use serde_json::json;
+
+use super::ProveArgs;
+use crate::explore;
+use crate::fault::{Exit, Fault};
+
+/// What the shape analysis takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Shape analysis")]
+pub struct ShapeArgs {
+    /// How many threads: `any`, a number, or `2/2` for so many that only insert and so many that only take
+    #[arg(long, value_name = "N", default_value = "any", value_parser = scope)]
+    pub threads: Scope,
+    /// Which linearization points to use
+    #[arg(long, value_enum, default_value_t = PointsArg::Auto)]
+    pub points: PointsArg,
+    /// How structures are kept, where threads are counted
+    #[arg(long, value_enum, default_value_t = DomainArg::Joined)]
+    pub domain: DomainArg,
+    /// Give up beyond this much memory, such as `4GiB`, which it is if not given
+    #[arg(long, value_name = "SIZE", value_parser = crate::args::bytes)]
+    pub memory_limit: Option<usize>,
+    /// Write the structures in the dot language of Graphviz: those of the proof, or the one at which it failed
+    #[arg(long, value_name = "FILE")]
+    pub dump: Option<PathBuf>,
+}
+
+/// Which points a user can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PointsArg {
+    /// Those given, else inferred ones
+    Auto,
+    /// Only those given: are they right?
+    Given,
+    /// Only inferred ones
+    Inferred,
+}
+
+/// How structures can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DomainArg {
+    /// One for each way in which names lie; fast
+    Joined,
+    /// Each apart
+    Disjunctive,
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    let number = |text: &str| {
+        text.parse::<usize>()
+            .ok()
+            .filter(|n| (1..=8).contains(n))
+            .ok_or_else(|| "expected `any`, a number from 1 to 8, or two such as `2/2`".to_owned())
+    };
+    match text.split_once('/') {
+        _ if text == "any" => Ok(Scope::Any),
+        Some((producers, consumers)) => Ok(Scope::Roles(number(producers)?, number(consumers)?)),
+        None => Ok(Scope::Threads(number(text)?)),
+    }
+}
+
+/// Proves, refutes, or says why not.
+pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Fault> {
+    let shape = &args.shape;
+    let settings = Settings {
+        scope: shape.threads,
+        domain: match shape.domain {
+            DomainArg::Joined => Domain::Joined,
+            DomainArg::Disjunctive => Domain::Disjunctive,
+        },
+        points: match shape.points {
+            PointsArg::Auto => Choice::Auto,
+            PointsArg::Given => Choice::Given,
+            PointsArg::Inferred => Choice::Inferred,
+        },
+        time: args.time_limit,
+        memory: shape.memory_limit.unwrap_or(4 << 30),
+    };
+    let report = prove(program, &settings);
+    if let Some(path) = &shape.dump {
+        let pictures = pictures(program, &report);
+        std::fs::write(path, pictures).map_err(|error| {
+            Fault::usage(
+                format!("cannot write {}: {error}", path.display()),
+                "name a file that can be written",
+            )
+        })?;
+    }
+    let told = Told { program, text, report: &report, scope: shape.threads };
+    let shown = if args.json { told.as_json() } else { told.as_text() };
+    let _ = std::io::stdout().write_all(shown.as_bytes());
+    Ok(match report.verdict {
+        Verdict::Proved(_) => Exit::Holds,
+        Verdict::Refuted(_) => Exit::Violated,
+        Verdict::NotProved(_) => Exit::Unknown,
+    })
+}
+
+fn pictures(program: &Program, report: &Report) -> String {
+    let Ok(layout) = Layout::new(program) else { return String::new() };
+    let structures: &[Structure] = match &report.verdict {
+        Verdict::Proved(proof) => match &proof.invariant {
+            Invariant::Views(found) => &found.views.all,
+            Invariant::Whole(found) => &found.store.all,
+        },
+        Verdict::NotProved(gap) => gap.halt.as_ref().map_or(&[], |halt| std::slice::from_ref(&halt.before)),
+        Verdict::Refuted(_) => &[],
+    };
+    let mut out = String::new();
+    for (index, s) in structures.iter().enumerate() {
+        out.push_str(&draw::dot(&layout, s, &format!("{} {index}", program.name)));
+    }
+    out
+}
+
+/// A report and what is needed to put it into words.
+struct Told<'a> {
+    program: &'a Program,
+    text: &'a str,
+    report: &'a Report,
+    scope: Scope,
+}
+
+impl Told<'_> {
+    fn as_text(&self) -> String {
+        let mut out = String::new();
+        match &self.report.verdict {
+            Verdict::Proved(proof) => {
+                let _ = writeln!(out, "proved: linearizable in {}", self.basis());
+                for line in self.points(proof) {
+                    let _ = writeln!(out, "  {line}");
+                }
+                if proof.given_failed {
+                    out.push_str("  with the points that the program gives there is no proof; these were found instead\n");
+                }
+                let _ = writeln!(
+                    out,
+                    "  {}, closed under every step; {} met in all, {:.2} s",
+                    size(&proof.invariant),
+                    self.report.structures,
+                    self.report.elapsed.as_secs_f64()
+                );
+            }
+            Verdict::Refuted(refutation) => self.refuted(refutation, &mut out),
+            Verdict::NotProved(gap) => {
+                let _ = writeln!(out, "not proved: {}", gap.reason);
+                if let Some(halt) = &gap.halt {
+                    let _ = writeln!(out, "  at line {}: {}\n", self.line(halt.at).0, self.line(halt.at).1);
+                    if let Ok(layout) = Layout::new(self.program) {
+                        for line in draw::text(&layout, &halt.before).lines() {
+                            let _ = writeln!(out, "  {line}");
+                        }
+                    }
+                    out.push('\n');
+                }
+                let _ = writeln!(
+                    out,
+                    "  no small run is wrong; {} structures met, {} combinations of points tried, {:.2} s",
+                    self.report.structures,
+                    self.report.tried,
+                    self.report.elapsed.as_secs_f64()
+                );
+            }
+        }
+        out
+    }
+
+    fn refuted(&self, refutation: &Refutation, out: &mut String) {
+        let Explored::Violated(violation) = &refutation.explored.verdict else { return };
+        let _ = writeln!(out, "refuted: {}\n", explore::wrong(violation));
+        explore::draw(self.program, &refutation.workload, &violation.steps, self.text, out);
+        let _ = writeln!(
+            out,
+            "\n  found by exploring {} threads; {} states, {:.2} s in all",
+            refutation.workload.threads.len(),
+            refutation.explored.states,
+            self.report.elapsed.as_secs_f64()
+        );
+    }
+
+    fn as_json(&self) -> String {
+        let report = self.report;
+        let (verdict, basis) = match &report.verdict {
+            Verdict::Proved(_) => ("proved", json!(self.basis())),
+            Verdict::Refuted(_) => ("refuted", serde_json::Value::Null),
+            Verdict::NotProved(gap) => ("not proved", json!(gap.reason)),
+        };
+        let counterexample = match &report.verdict {
+            Verdict::Refuted(refutation) => explore::counterexample(
+                self.program,
+                &refutation.workload,
+                &refutation.explored.verdict,
+                self.text,
+            ),
+            Verdict::NotProved(gap) => gap.halt.as_ref().map_or(serde_json::Value::Null, |halt| {
+                let state = Layout::new(self.program).map(|layout| draw::text(&layout, &halt.before));
+                json!({ "line": self.line(halt.at).0, "state": state.unwrap_or_default() })
+            }),
+            Verdict::Proved(_) => serde_json::Value::Null,
+        };
+        let points = match &report.verdict {
+            Verdict::Proved(proof) => json!(self.points(proof)),
+            _ => serde_json::Value::Null,
+        };
+        let object = json!({
+            "verdict": verdict,
+            "basis": basis,
+            "engine": "shape",
+            "operations": self.program.operations.len(),
+            "structures": report.structures,
+            "points": points,
+            "points_tried": report.tried,
+            "elapsed_s": report.elapsed.as_secs_f64(),
+            "counterexample": counterexample,
+        });
+        format!("{object}\n")
+    }
+
+    /// What a proof covers and assumes.
+    fn basis(&self) -> String {
+        let who = match self.scope {
+            Scope::Any => "any number of threads".to_owned(),
+            Scope::Threads(1) => "one thread".to_owned(),
+            Scope::Threads(count) => format!("{count} threads"),
+            Scope::Roles(put, get) => format!("{put} threads that only insert and {get} that only take"),
+        };
+        format!(
+            "every run of {who}, of every length; memory sequentially consistent and garbage collected; \
+             no run-time error, deadlock not looked at"
+        )
+    }
+
+    /// Where operations take effect, a line each.
+    fn points(&self, proof: &Proof) -> Vec<String> {
+        let mut places: Vec<(usize, String, &str)> = Vec::new();
+        match &proof.points {
+            Points::Given => {
+                for (node, edge) in self.edges() {
+                    let marks = &self.program.nodes[usize::from(node)].edges[usize::from(edge)];
+                    if marks.marks().any(|mark| mark.kind == MarkKind::Lin) {
+                        let (line, source) = self.line((node, edge));
+                        places.push((line, source, self.op(node)));
+                    }
+                }
+            }
+            Points::At(list) => {
+                for (node, edge, point) in list {
+                    let (line, source) = self.line((*node, *edge));
+                    let who = match point {
+                        Point::Own => self.op(*node),
+                        Point::Help(_) => "whoever's record it is",
+                    };
+                    places.push((line, source, who));
+                }
+            }
+        }
+        places.sort();
+        places.dedup();
+        let show = |(line, source, who): &(usize, String, &str)| {
+            format!("takes effect: {who} at line {line}: {source}")
+        };
+        places.iter().map(show).collect()
+    }
+
+    fn edges(&self) -> Vec<(u16, u16)> {
+        let nodes = self.program.nodes.iter().enumerate();
+        nodes
+            .flat_map(|(node, found)| (0..found.edges.len()).map(move |edge| (node as u16, edge as u16)))
+            .collect()
+    }
+
+    fn op(&self, node: u16) -> &str {
+        &self.program.operation(self.program.nodes[usize::from(node)].op).name
+    }
+
+    /// The line of a step and its text.
+    fn line(&self, at: (u16, u16)) -> (usize, String) {
+        let edge = &self.program.nodes[usize::from(at.0)].edges[usize::from(at.1)];
+        let (line, _) = line_column(self.text, edge.span.start as usize);
+        (line, self.text.lines().nth(line - 1).unwrap_or("").trim().to_owned())
+    }
+}
+
+fn size(invariant: &Invariant) -> String {
+    match invariant {
+        Invariant::Views(found) => {
+            format!("{} views, {} records", found.views.all.len(), found.records.all.len())
+        }
+        Invariant::Whole(found) => format!("{} structures", found.store.all.len()),
+    }
+}
