@@ -37,9 +37,15 @@ pub fn run(monitor: &Monitor, time: Duration, users: &[&(dyn Fn(u64) + Sync)]) {
 
 /// Half full, and four threads that pop one and push another: neither full nor empty at any time.
 pub fn queue(queue: &impl Queue, monitor: &Monitor, time: Duration) {
+    queue_of(32, queue, monitor, time);
+}
+
+/// So many in the queue, and four threads that pop one and push another. Where pushes may fail, the order of those that overlap is not known before
+/// their values come out again, and all orders are kept until then: with a few inside, these are few.
+pub fn queue_of(inside: u64, queue: &impl Queue, monitor: &Monitor, time: Duration) {
     let next = AtomicU64::new(0);
     let fresh = || next.fetch_add(1, Ordering::Relaxed);
-    for _ in 0..32 {
+    for _ in 0..inside {
         queue.push(fresh());
     }
     let user = |_| {

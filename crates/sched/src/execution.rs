@@ -13,10 +13,11 @@
 //! across a switch or a call of the strategy, so that no two of them ever hold one at the same time.
 
 use std::cell::Cell;
+use std::panic::Location;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet};
+use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
@@ -583,11 +584,18 @@ unsafe fn unwind_all(this: *mut Execution) {
 /// Where the registers go when the explorer is called.
 pub(crate) const ENTRY: usize = std::mem::offset_of!(Execution, entry);
 
-/// The explorer was called: its entry is noted.
+/// The explorer was called: its entry is noted. The pieces of an [`Intent`] come in registers: in memory its padding would keep parts of what
+/// lay there before, such as half a pointer, which has no name.
 ///
 /// # Safety
-/// `this` must be the execution that the caller is part of, and `intent` must be there.
-pub(crate) unsafe extern "C-unwind" fn entered(this: *mut Execution, intent: *const Intent) {
-    // SAFETY: as the caller promises.
-    Handle(this).entered(unsafe { &*intent });
+/// `this` must be the execution that the caller is part of.
+pub(crate) unsafe extern "C-unwind" fn entered(
+    this: *mut Execution,
+    action: Action,
+    address: usize,
+    site: &'static Location<'static>,
+    wait: Option<&'static Wait>,
+    object: *const (),
+) {
+    Handle(this).entered(Intent { action, address, site, wait: wait.map(|wait| (wait, object)) });
 }

@@ -65,11 +65,13 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let kept = IN_PROGRAM.try_with(Cell::get).is_ok()
-            && execution::current().is_some_and(|handle| outside(|| handle.keep_freed(block.addr())));
-        if !kept {
+        let handle = if IN_PROGRAM.try_with(Cell::get).is_ok() { execution::current() } else { None };
+        if !handle.is_some_and(|handle| handle.keep_freed(block.addr())) {
             // SAFETY: as the caller promises.
             unsafe { System.dealloc(block, layout) };
+        }
+        if let Some(handle) = handle {
+            handle.scrub();
         }
     }
 
@@ -99,7 +101,7 @@ fn note(block: *mut u8, layout: Layout) {
         && IN_PROGRAM.try_with(Cell::get).unwrap_or(false)
         && let Some(handle) = execution::current()
     {
-        outside(|| handle.note_allocated(block, layout));
+        handle.note_allocated(block, layout);
         handle.scrub();
     }
 }

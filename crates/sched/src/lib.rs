@@ -57,8 +57,12 @@ pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
 /// Marks the begin of an operation of the running thread.
 pub fn mark_call(operation: u32) {
     if let Some(handle) = execution::current() {
-        handle.mark(operation, MarkKind::Call);
-        handle.scrub();
+        if handle.is_watching() {
+            handle.mark_call_apart(operation);
+            handle.scrub();
+        } else {
+            handle.mark(operation, MarkKind::Call);
+        }
     }
 }
 
@@ -66,8 +70,12 @@ pub fn mark_call(operation: u32) {
 #[track_caller]
 pub fn mark_return(operation: u32) {
     if let Some(handle) = execution::current() {
-        handle.mark_return(operation);
-        handle.scrub();
+        if handle.is_watching() {
+            handle.mark_return_apart(operation);
+            handle.scrub();
+        } else {
+            handle.mark_return(operation);
+        }
     }
 }
 

@@ -9,86 +9,14 @@
 //! not count ([`Entry`]), and it wipes what it used before it returns ([`scrub`]), for the program's next call lies
 //! over it.
 
-use crate::event::Intent;
+use std::panic::Location;
+
+use crate::event::{Action, Wait};
 use crate::execution::{ENTRY, Execution, entered};
+use crate::heap::{Blocks, Fingerprint};
 
 /// Can local states be compared on this machine?
 pub(crate) const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-
-/// Defines a function that puts what a call preserves on the stack and hashes the stack up to `base`.
-macro_rules! local_state {
-    ($(#[$doc:meta])* $name:ident, $hash:ident) => {
-        $(#[$doc])*
-        ///
-        /// It reads the stack of its caller, so what the caller keeps there counts.
-        ///
-        /// # Safety
-        /// `base` must lie on the stack that runs, above the caller's frame.
-        #[cfg(target_arch = "x86_64")]
-        #[unsafe(naked)]
-        pub(crate) unsafe extern "C" fn $name(base: usize, out: *mut u128) -> u64 {
-            std::arch::naked_asm!(
-                "push rbx",
-                "push rbp",
-                "push r12",
-                "push r13",
-                "push r14",
-                "push r15",
-                "mov rdx, rsp",
-                "sub rsp, 8",
-                "call {hash}",
-                "add rsp, 56",
-                "ret",
-                hash = sym $hash,
-            )
-        }
-
-        $(#[$doc])*
-        ///
-        /// It reads the stack of its caller, so what the caller keeps there counts.
-        ///
-        /// # Safety
-        /// `base` must lie on the stack that runs, above the caller's frame.
-        #[cfg(target_arch = "aarch64")]
-        #[unsafe(naked)]
-        pub(crate) unsafe extern "C" fn $name(base: usize, out: *mut u128) -> u64 {
-            std::arch::naked_asm!(
-                "sub sp, sp, #160",
-                "stp x19, x20, [sp, #0]",
-                "stp x21, x22, [sp, #16]",
-                "stp x23, x24, [sp, #32]",
-                "stp x25, x26, [sp, #48]",
-                "stp x27, x28, [sp, #64]",
-                "stp x29, x30, [sp, #80]",
-                "stp d8, d9, [sp, #96]",
-                "stp d10, d11, [sp, #112]",
-                "stp d12, d13, [sp, #128]",
-                "stp d14, d15, [sp, #144]",
-                "mov x2, sp",
-                "bl {hash}",
-                "ldp x29, x30, [sp, #80]",
-                "add sp, sp, #160",
-                "ret",
-                hash = sym $hash,
-            )
-        }
-    };
-}
-
-local_state! {
-    /// Writes to `out` a fingerprint of the local state of the running fiber that can be compared between executions:
-    /// pointers into the heap are taken for the names of their blocks.
-    named, fingerprint_words
-}
-
-/// Elsewhere no two states are ever the same.
-///
-/// # Safety
-/// None asked.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) unsafe extern "C" fn named(_base: usize, _out: *mut u128) -> u64 {
-    0
-}
 
 /// The state in which a thread called the explorer: the registers that a call preserves, and where its own part of the
 /// stack ends. What the explorer puts below that does not count.
@@ -104,13 +32,26 @@ const REGISTERS: usize = 6;
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: usize = 20;
 
+/// Where the program goes on lies so many bytes below its part of the stack; elsewhere that is in a register.
+#[cfg(not(target_arch = "aarch64"))]
+const RETURN_ADDRESS: usize = 8;
+#[cfg(target_arch = "aarch64")]
+const RETURN_ADDRESS: usize = 0;
+
 /// Notes the state of the caller in the execution, and goes on with [`entered`].
 ///
 /// # Safety
 /// As for [`entered`].
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: *const Intent) {
+pub(crate) unsafe extern "C-unwind" fn enter(
+    execution: *mut Execution,
+    action: Action,
+    address: usize,
+    site: &'static Location<'static>,
+    wait: Option<&'static Wait>,
+    object: *const (),
+) {
     // No frame is made, so there is nothing to tell the unwinder.
     std::arch::naked_asm!(
         "lea rax, [rsp + 8]",
@@ -133,7 +74,14 @@ pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: 
 /// As for [`entered`].
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: *const Intent) {
+pub(crate) unsafe extern "C-unwind" fn enter(
+    execution: *mut Execution,
+    action: Action,
+    address: usize,
+    site: &'static Location<'static>,
+    wait: Option<&'static Wait>,
+    object: *const (),
+) {
     std::arch::naked_asm!(
         "mov x9, {entry}",
         "add x9, x0, x9",
@@ -160,9 +108,16 @@ pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: 
 /// # Safety
 /// As for [`entered`].
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) unsafe extern "C-unwind" fn enter(execution: *mut Execution, intent: *const Intent) {
+pub(crate) unsafe extern "C-unwind" fn enter(
+    execution: *mut Execution,
+    action: Action,
+    address: usize,
+    site: &'static Location<'static>,
+    wait: Option<&'static Wait>,
+    object: *const (),
+) {
     // SAFETY: as the caller promises.
-    unsafe { entered(execution, intent) };
+    unsafe { entered(execution, action, address, site, wait, object) };
 }
 
 /// A hash of the local state of a thread: its registers, and its stack up to `base`.
@@ -342,20 +297,22 @@ pub(crate) unsafe extern "C" fn scrub(words: usize) {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) unsafe extern "C" fn scrub(_words: usize) {}
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-extern "C" fn fingerprint_words(base: usize, out: *mut u128, from: usize) -> u64 {
-    let Some(handle) = crate::execution::current() else { return 0 };
-    let blocks = handle.blocks();
-    let mut fingerprint = crate::heap::Fingerprint::new(0);
-    let mut at = from;
+/// A fingerprint of the local state of a thread that can be compared between executions: its registers, the place in its program, and its stack
+/// up to `base`; pointers into the heap are taken for the names of their blocks.
+///
+/// # Safety
+/// As for [`raw`].
+pub(crate) unsafe fn named(entry: &Entry, base: usize, blocks: &Blocks) -> u128 {
+    let mut fingerprint = Fingerprint::new(0);
+    for &register in &entry.registers {
+        fingerprint.add(blocks.canonical(register));
+    }
+    let mut at = entry.stack - RETURN_ADDRESS;
     while at + 8 <= base {
-        // SAFETY: called from `named` alone, with the part of the running stack that is in use; a volatile
-        // read asks nothing of what it holds.
+        // SAFETY: the part of the running stack that is in use; a volatile read asks nothing of what it holds.
         let word = unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() };
         fingerprint.add(blocks.canonical(word));
         at += 8;
     }
-    // SAFETY: the caller's place for it.
-    unsafe { *out = fingerprint.value() };
-    0
+    fingerprint.value()
 }

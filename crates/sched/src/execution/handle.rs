@@ -11,7 +11,7 @@ use super::{Abandoned, CURRENT, Execution, Mode, claims, decide, resume, start};
 use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::Failure;
 use crate::fiber::{Job, Pause};
-use crate::heap::{self, Blocks};
+use crate::heap;
 use crate::local_state;
 use crate::panics;
 use crate::run::{AsideKind, Mark, MarkKind};
@@ -36,7 +36,10 @@ impl Handle {
         // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`.
         unsafe {
             if (*self.0).watching {
-                local_state::enter(self.0, &raw const intent);
+                let Intent { action, address, site, wait } = intent;
+                let (wait, object) =
+                    wait.map_or((None, std::ptr::null()), |(wait, object)| (Some(wait), object));
+                local_state::enter(self.0, action, address, site, wait, object);
             } else {
                 self.go(intent.action, intent.address, intent.site, intent.wait);
             }
@@ -45,16 +48,14 @@ impl Handle {
 
     /// The rest of [`Handle::point`], once the thread's own state is noted.
     #[inline(never)]
-    pub(super) fn entered(self, intent: &Intent) {
+    pub(super) fn entered(self, intent: Intent) {
         let _outside = heap::Outside::enter();
-        // SAFETY: as in `go`; nothing here switches. The frame of this function holds nothing that differs from
-        // execution to execution: that is why it is a function of its own.
+        // SAFETY: as in `go`; nothing here switches.
         unsafe {
-            if (*self.0).compares && (*self.0).nesting == 0 {
-                let top = (&(*self.0).threads)[(*self.0).current.index()].top;
-                let mut local = 0;
-                local_state::named(top, &raw mut local);
-                (&mut (*self.0).threads)[(*self.0).current.index()].local = local;
+            let me = &mut *self.0;
+            if me.compares && me.nesting == 0 {
+                let thread = &mut me.threads[me.current.index()];
+                thread.local = local_state::named(&me.entry, thread.top, &me.blocks);
             }
         }
         self.go(intent.action, intent.address, intent.site, intent.wait);
@@ -255,6 +256,28 @@ impl Handle {
         }
     }
 
+    /// [`Handle::mark_return`] in a frame of its own, which [`Handle::scrub`] wipes.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(crate) fn mark_return_apart(self, operation: u32) {
+        self.mark_return(operation);
+    }
+
+    /// [`Handle::mark`] of a call in a frame of its own, which [`Handle::scrub`] wipes.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn mark_call_apart(self, operation: u32) {
+        self.mark(operation, MarkKind::Call);
+    }
+
+    /// Are local states noted, so that the explorer must leave nothing on the program's stack?
+    #[inline]
+    pub(crate) fn is_watching(self) -> bool {
+        // SAFETY: as in `access`.
+        unsafe { (*self.0).watching }
+    }
+
     /// Marks the end of an operation. One that made no access gets a step of its own here, so that every operation
     /// has its place among the steps.
     #[inline]
@@ -380,14 +403,10 @@ impl Handle {
         }
     }
 
-    /// The blocks of the heap.
-    pub(crate) fn blocks(self) -> &'static Blocks {
-        // SAFETY: as in `access`; the caller lets go of it before it switches or allocates.
-        unsafe { &(*self.0).blocks }
-    }
-
-    /// Notes a block that the program allocated.
+    /// Notes a block that the program allocated. In a frame of its own, which [`Handle::scrub`] wipes.
+    #[inline(never)]
     pub(crate) fn note_allocated(self, block: *mut u8, layout: std::alloc::Layout) {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
@@ -398,8 +417,10 @@ impl Handle {
         }
     }
 
-    /// The program frees a block. Is it to be kept for now?
+    /// The program frees a block. Is it to be kept for now? In a frame of its own, which [`Handle::scrub`] wipes.
+    #[inline(never)]
     pub(crate) fn keep_freed(self, address: usize) -> bool {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
         unsafe { (*self.0).compares && (*self.0).blocks.free(address) }
     }
