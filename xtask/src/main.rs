@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo xtask ci                                     everything a change must pass
+//! cargo xtask solvers                                z3 and cvc5, which proofs need, into a folder of the project's own
 //! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
 //! cargo xtask bench explore                          executions per second of the explorer, beside loom and shuttle
@@ -10,17 +11,19 @@
 
 mod bench;
 mod ci;
+mod solvers;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench explore | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci | solvers | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench explore | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["ci"] => ci::run(),
+        ["solvers"] => solvers::run(),
         ["bench", suite @ ("history" | "bars"), options @ ..] => match bench::Options::read(options) {
             Some(options) if *suite == "history" => bench::history::run(&options),
             Some(options) => bench::bars::run(&options),

@@ -47,6 +47,7 @@ pub enum Command {
     ///
     /// The program is one of the algorithm language (docs/language.md). The shape analysis proves stacks, queues and sets that are linked lists, of every length (docs/shape.md). A
     /// program that is wrong is refuted by a run; what cannot be proved is shown as the state at which the proof failed.
+    /// Programs with an abstraction are proved by local obligations, for every size (docs/proving.md).
     Prove(crate::prove::ProveArgs),
     /// Write programs of the algorithm language in the one layout
     Fmt(crate::fmt::FmtArgs),

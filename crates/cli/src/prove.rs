@@ -2,6 +2,7 @@
 //!
 //! The engines are each in a file of their own; here they are chosen.
 
+mod obligations;
 mod shape;
 
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ use crate::fmt;
 Examples:
   linpoint prove corpus/correct/michael-scott.lin
   linpoint prove corpus/correct/treiber.lin --engine shape --threads 3
-  linpoint prove corpus/broken/treiber-pop-no-cas.lin --json")]
+  linpoint prove corpus/broken/treiber-pop-no-cas.lin --json
+  linpoint prove corpus/correct/multiset.lin --confirm")]
 pub struct ProveArgs {
     /// The program; `-` is standard input
     #[arg(value_name = "ALGO.lin")]
@@ -36,6 +38,9 @@ pub struct ProveArgs {
     /// What the shape analysis takes besides.
     #[command(flatten)]
     pub shape: shape::ShapeArgs,
+    /// What the proof by obligations takes besides.
+    #[command(flatten)]
+    pub obligations: obligations::ObligationArgs,
 }
 
 /// The engines a user can ask for.
@@ -61,10 +66,7 @@ pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
         return Ok(Exit::Bad);
     };
     match choose(args.engine, program) {
-        EngineArg::Obligations => Err(Fault::usage(
-            "this build has no proof obligations",
-            "use `--engine shape`, which proves stacks, queues and sets as linked lists",
-        )),
+        EngineArg::Obligations => obligations::run(args, program, &text),
         _ => shape::run(args, program, &text),
     }
 }

@@ -5,6 +5,7 @@ mod corpus;
 mod explore;
 mod fmt;
 mod limits;
+mod prove;
 mod readme;
 mod refine;
 mod run;

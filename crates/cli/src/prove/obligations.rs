@@ -1,0 +1,263 @@
+//! `linpoint prove --engine obligations`: runs the prover, shows what came of each obligation.
+
+mod table;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use linpoint_lang::Program;
+use linpoint_model::{Bounds, Explored, Mode, Workload, explore};
+use linpoint_prove::solver::{self, SolverKind};
+use linpoint_prove::{Decided, Options, Outcome, Report, Verdict};
+use serde_json::json;
+
+use super::ProveArgs;
+use crate::fault::{Exit, Fault};
+
+/// What the proof by obligations takes.
+#[derive(Debug, Args)]
+pub struct ObligationArgs {
+    /// Let cvc5 decide every obligation too; both must agree
+    #[arg(long)]
+    pub confirm: bool,
+    /// Use only the invariants that are written; guess none
+    #[arg(long)]
+    pub no_inference: bool,
+    /// Use nothing about processes other than the two of an obligation
+    #[arg(long)]
+    pub two_processes: bool,
+    /// Take a symbolic size as this number, such as `N=3`
+    #[arg(long = "size", value_name = "NAME=NUMBER", value_parser = size)]
+    pub sizes: Vec<(String, i64)>,
+    /// Where z3 is; found by itself if not given
+    #[arg(long, value_name = "FILE")]
+    pub solver: Option<PathBuf>,
+    /// Give up on one answer of the solver after this long
+    #[arg(long, value_name = "TIME", value_parser = crate::args::duration, default_value = "10s")]
+    pub answer_limit: Duration,
+    /// Show the invariants that were found, and each obligation as it is decided
+    #[arg(long)]
+    pub explain: bool,
+}
+
+fn size(text: &str) -> Result<(String, i64), String> {
+    let (name, number) = text.split_once('=').ok_or("expected NAME=NUMBER")?;
+    let number: i64 = number.trim().parse().map_err(|_| "expected NAME=NUMBER")?;
+    if !(0..=1_000_000).contains(&number) {
+        return Err("a size is a number from 0 to 1000000".into());
+    }
+    Ok((name.trim().to_owned(), number))
+}
+
+/// How a missing solver is told.
+fn missing(name: &str) -> Fault {
+    Fault::usage(
+        format!("{name} is not here: the obligations are decided by it"),
+        format!("run `cargo xtask solvers`, or install {name} so that it is on the path"),
+    )
+}
+
+/// Proves, or says what is missing.
+pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Fault> {
+    let own = &args.obligations;
+    for (name, _) in &own.sizes {
+        if !program.sizes.iter().any(|size| size.name == *name) {
+            return Err(Fault::usage(
+                format!("the program has no size `{name}`"),
+                "name one that it declares",
+            ));
+        }
+    }
+    let found = solver::find(SolverKind::Z3, own.solver.as_deref());
+    let solver = found.filter(|found| found.path.is_file()).ok_or_else(|| missing("z3"))?;
+    let confirm = match own.confirm {
+        true => Some(solver::find(SolverKind::Cvc5, None).ok_or_else(|| missing("cvc5"))?),
+        false => None,
+    };
+    let options = Options {
+        confirm,
+        infer: !own.no_inference,
+        all_processes: !own.two_processes,
+        limit: own.answer_limit,
+        time: args.time_limit,
+        sizes: own.sizes.clone(),
+        ..Options::new(solver)
+    };
+    let live = (own.explain || std::io::stderr().is_terminal()) && !args.json;
+    let told = |graph: &linpoint_prove::graph::Graph, decided: &Decided| {
+        if live {
+            let _ = writeln!(std::io::stderr(), "{}", table::line(program, text, graph, decided));
+        }
+    };
+    let report = linpoint_prove::prove(program, &options, &told);
+    // What is not proved may be wrong: small runs tell.
+    let explored = match report.verdict {
+        Verdict::Proved => None,
+        Verdict::NotProved(_) => Some(small_runs(program, args.time_limit)),
+    };
+    let refuted = explored.as_ref().and_then(|explored| match &explored.verdict {
+        linpoint_model::Verdict::Violated(violation) if violation.rechecked => Some(violation),
+        _ => None,
+    });
+    let shown = match args.json {
+        true => as_json(program, text, &report, &options, explored.as_ref()),
+        false => {
+            let mut shown = head(program, &report, explored.as_ref(), &own.sizes);
+            if let Some(violation) = refuted {
+                crate::explore::draw(program, &small_workload(program), &violation.steps, text, &mut shown);
+            }
+            shown.push_str(&table::table(program, text, &report));
+            if own.explain {
+                shown.push_str(&table::facts(program, text, &report));
+            }
+            shown.push_str(&tail(&report, &options));
+            shown
+        }
+    };
+    let _ = std::io::stdout().write_all(shown.as_bytes());
+    Ok(match (&report.verdict, refuted) {
+        (Verdict::Proved, _) => Exit::Holds,
+        (_, Some(_)) => Exit::Violated,
+        _ => Exit::Unknown,
+    })
+}
+
+/// What a proof rests on.
+fn basis(program: &Program, sizes: &[(String, i64)]) -> String {
+    let size = |size: &linpoint_lang::program::Size| match sizes.iter().find(|(name, _)| *name == size.name) {
+        Some((name, value)) => format!("{name} = {value}"),
+        None => format!("every {}", size.name),
+    };
+    let mut parts: Vec<String> = program.sizes.iter().map(size).collect();
+    parts.insert(0, "every run of any number of threads".into());
+    parts.push("memory sequentially consistent".into());
+    if let linpoint_lang::program::SpecSource::Builtin(spec) = &program.spec
+        && spec.kind == linpoint_history::Kind::Lock
+    {
+        parts.push("callers release only what they hold, and do not ask for it again".into());
+    }
+    format!("{}; deadlock is not looked for", parts.join(", "))
+}
+
+/// Every run of a small client, for a few seconds.
+fn small_runs(program: &Program, limit: Option<Duration>) -> Explored {
+    let bounds = Bounds {
+        time: Some(limit.unwrap_or(Duration::from_secs(5)).min(Duration::from_secs(5))),
+        memory: 1 << 30,
+        ..Bounds::default()
+    };
+    explore(program, &small_workload(program), Mode::Anywhere, &bounds)
+}
+
+/// The first client of the program; two threads with two operations each if it has none.
+fn small_workload(program: &Program) -> Workload {
+    match program.clients.first() {
+        Some(client) => Workload::of(client),
+        None => Workload::general(program, 2, 2),
+    }
+}
+
+/// What exploration says of a program that was not proved.
+fn word(explored: &Explored) -> String {
+    match &explored.verdict {
+        linpoint_model::Verdict::Violated(violation) => crate::explore::wrong(violation),
+        linpoint_model::Verdict::Holds => {
+            format!("exploration of small runs ({} states) finds nothing wrong", explored.states)
+        }
+        linpoint_model::Verdict::Unknown(_) => {
+            format!("exploration of small runs ({} states, not all) finds nothing wrong", explored.states)
+        }
+    }
+}
+
+fn head(program: &Program, report: &Report, explored: Option<&Explored>, sizes: &[(String, i64)]) -> String {
+    match (&report.verdict, explored) {
+        (Verdict::Proved, _) => format!("proved: {}\n", basis(program, sizes)),
+        (Verdict::NotProved(why), Some(explored)) => match &explored.verdict {
+            linpoint_model::Verdict::Violated(violation) if violation.rechecked => {
+                format!("refuted: {}\n  not proved: {why}\n\n", word(explored))
+            }
+            _ => format!("not proved: {why}\n  {}\n", word(explored)),
+        },
+        (Verdict::NotProved(why), None) => format!("not proved: {why}\n"),
+    }
+}
+
+fn tail(report: &Report, options: &Options) -> String {
+    let open = report.decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
+    let agreed = options.confirm.as_ref().map_or("", |_| ", each confirmed by cvc5");
+    let guessed = match options.infer {
+        true => format!(
+            "; {} of {} guessed facts kept in {:.2} s",
+            report.inferred.facts.count(),
+            report.inferred.guesses,
+            report.inference.as_secs_f64()
+        ),
+        false => String::new(),
+    };
+    format!(
+        "  {} obligations, {open} open{agreed}{guessed}\n  {:.2} s, of which {:.2} s solver time over {} solvers, {} questions\n",
+        report.decided.len(),
+        report.elapsed.as_secs_f64(),
+        report.solver.as_secs_f64(),
+        options.jobs,
+        report.questions
+    )
+}
+
+fn as_json(
+    program: &Program,
+    text: &str,
+    report: &Report,
+    options: &Options,
+    explored: Option<&Explored>,
+) -> String {
+    let refuted = explored.is_some_and(
+        |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
+    );
+    let (verdict, basis) = match &report.verdict {
+        Verdict::Proved => ("proved", json!(basis(program, &options.sizes))),
+        Verdict::NotProved(why) if refuted => ("refuted", json!(why)),
+        Verdict::NotProved(why) => ("not proved", json!(why)),
+    };
+    let obligation = |decided: &Decided| {
+        let names = report.graph.as_ref().map(|graph| table::names(program, text, graph, decided));
+        let (step, other) = names.unwrap_or_default();
+        json!({
+            "kind": decided.obligation.kind.name(),
+            "step": step,
+            "other": other,
+            "outcome": match &decided.outcome {
+                Outcome::Proved => json!("proved"),
+                Outcome::Open(_) => json!("open"),
+                Outcome::Unknown(why) => json!({ "unknown": why }),
+            },
+            "elapsed_s": decided.took.as_secs_f64(),
+            "instances": decided.instances,
+        })
+    };
+    let first = report.decided.iter().find(|decided| !decided.outcome.is_proved());
+    let counterexample = match (first, explored) {
+        (None, None) => serde_json::Value::Null,
+        (first, explored) => json!({
+            "obligation": first.map(obligation),
+            "state": first.and_then(|decided| table::picture(program, text, report, decided)),
+            "exploration": explored.map(word),
+        }),
+    };
+    let object = json!({
+        "verdict": verdict,
+        "basis": basis,
+        "engine": "obligations",
+        "operations": program.operations.len(),
+        "elapsed_s": report.elapsed.as_secs_f64(),
+        "inference_s": report.inference.as_secs_f64(),
+        "solver_s": report.solver.as_secs_f64(),
+        "facts": report.inferred.facts.count(),
+        "obligations": report.decided.iter().map(obligation).collect::<Vec<_>>(),
+        "counterexample": counterexample,
+    });
+    format!("{object}\n")
+}

@@ -1,0 +1,67 @@
+//! `linpoint prove`: exit code, standard output and standard error together.
+
+use linpoint_prove::solver::{SolverKind, find};
+
+use crate::run::linpoint;
+
+/// Is z3 here? If not, says which test is skipped.
+fn has_solver() -> bool {
+    let found = find(SolverKind::Z3, None).is_some();
+    if !found {
+        let test = std::thread::current().name().unwrap_or("a test").to_owned();
+        eprintln!("SKIPPED: {test}: z3 is missing; run `cargo xtask solvers`");
+    }
+    found
+}
+
+#[test]
+fn proved_with_a_table() {
+    if !has_solver() {
+        return;
+    }
+    let ran = linpoint(&["prove", "corpus/correct/multiset.lin"], b"");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let first = "proved: every run of any number of threads, every N, memory sequentially consistent; deadlock is not looked for\n";
+    assert!(ran.out.starts_with(first), "{}", ran.out);
+    assert!(ran.out.contains("obligations, 0 open"), "{}", ran.out);
+    assert!(ran.out.contains("  I15 → I16'"), "{}", ran.out);
+}
+
+#[test]
+fn not_proved_and_json() {
+    if !has_solver() {
+        return;
+    }
+    let program = b"object C : counter {\n  shared n: int\n  op increment() {\n    t = n\n    n = t + 1\n  }\n  op read() -> int { return n }\n  abs n\n  client two {\n    thread { increment(); read() }\n    thread { increment() }\n  }\n}\n";
+    let ran = linpoint(&["prove", "-", "--json"], program);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!((&value["verdict"], &value["engine"]), (&"refuted".into(), &"obligations".into()));
+    assert_eq!(value["counterexample"]["obligation"]["kind"], "effect");
+    let ran = linpoint(&["prove", "-"], program);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.starts_with("refuted: not linearizable: no order explains this run\n"), "{}", ran.out);
+    assert!(ran.out.contains("open: effect of increment:5 → return"), "{}", ran.out);
+}
+
+#[test]
+fn without_a_solver() {
+    let ran = linpoint(&["prove", "corpus/correct/multiset.lin", "--solver", "/nowhere/z3"], b"");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("run `cargo xtask solvers`"), "{}", ran.err);
+}
+
+#[test]
+fn bad_use() {
+    if !has_solver() {
+        return;
+    }
+    assert_eq!(linpoint(&["prove", "corpus/correct/multiset.lin", "--size", "M=3"], b"").code, 2);
+    assert_eq!(linpoint(&["prove", "corpus/correct/multiset.lin", "--size", "N"], b"").code, 2);
+    let ran = linpoint(
+        &["prove", "-", "--engine", "obligations"],
+        b"object T {\n  shared x: int\n  op f() { x = 1 }\n}\n",
+    );
+    assert_eq!(ran.code, 3);
+    assert!(ran.out.starts_with("not proved: it has no `abs`"), "{}", ran.out);
+}

@@ -1,0 +1,549 @@
+//! Facts about a process at a place, written in the language of the program; and the candidates that inference starts from.
+//!
+//! A candidate is a guess: it is dropped when a step breaks it (`houdini.rs`), and what is left is proved again, fact by fact, with the obligations. So
+//! templates can be chosen freely; they are those of arrays of records that are reserved, filled and locked. For index variables v, w of a length
+//! L, where `in(v)` is 0 <= v < L:
+//!
+//! - v against 0 and L; `in(v) && in(w) ==> v != w`; v against other integers;
+//! - `in(v) ==>` field of v is a constant, is not, is a value of a local, is `me`, is `none`;
+//! - `all n: lock[n] == me ==> n is v or w`: which locks a process holds at most;
+//! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds;
+//! - always: `all n: visible[n] ==> state[n] == c`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
+
+use std::collections::BTreeSet;
+
+use linpoint_lang::Program;
+use linpoint_lang::ast::BinOp;
+use linpoint_lang::flow::live_locals;
+use linpoint_lang::program::{Action, Expr, GlobalId, LocalId, NONE, OpId, Place, Slot, Type};
+use linpoint_lang::span::Span;
+
+use crate::graph::{Graph, Phase, Point};
+use crate::world::{RESULT, result_sorts};
+
+/// A shared slot: a variable's, or a field's of a kind of record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Shared {
+    Global(u16, u16),
+    Field(u16, u16),
+    Alive(u16),
+}
+
+/// Something that may hold of a process at a place, or always.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// What.
+    pub body: Expr,
+    /// Where the user wrote it; a guess if not given.
+    pub written: Option<Span>,
+    /// The shared slots it looks at.
+    pub reads: BTreeSet<Shared>,
+}
+
+/// All facts.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// What holds always.
+    pub always: Vec<Fact>,
+    /// What holds of a process at a place.
+    pub at: Vec<Vec<Fact>>,
+}
+
+impl Fact {
+    /// A fact that was guessed.
+    pub fn guess(body: Expr) -> Fact {
+        let reads = shared_reads(&body);
+        Fact { body, written: None, reads }
+    }
+}
+
+/// The shared slots that an expression looks at.
+pub fn shared_reads(e: &Expr) -> BTreeSet<Shared> {
+    let mut reads = BTreeSet::new();
+    e.places(&mut |place| match place {
+        Place::Global(global, slot) | Place::Element(global, _, slot) => {
+            reads.insert(Shared::Global(global.0, *slot));
+        }
+        Place::Field(_, record, field) => {
+            reads.insert(Shared::Field(record.0, *field));
+        }
+        Place::Local(_) => {}
+    });
+    reads
+}
+
+impl Facts {
+    /// What the user wrote.
+    pub fn written(program: &Program, graph: &Graph) -> Facts {
+        let mut facts = Facts { always: Vec::new(), at: vec![Vec::new(); graph.places.len()] };
+        for invariant in &program.annotations.invariants {
+            let fact = Fact {
+                body: invariant.body.clone(),
+                written: Some(invariant.span),
+                reads: shared_reads(&invariant.body),
+            };
+            if invariant.at.is_empty() {
+                facts.always.push(fact);
+                continue;
+            }
+            for point in graph.running() {
+                if invariant.at.contains(&graph.place(point).node) {
+                    facts.at[usize::from(point.0)].push(fact.clone());
+                }
+            }
+        }
+        facts
+    }
+
+    /// What the user wrote, and every guess.
+    pub fn with_guesses(program: &Program, graph: &Graph) -> Facts {
+        let mut facts = Facts::written(program, graph);
+        let guesser = Guesser::new(program);
+        facts.always.extend(guesser.always().into_iter().map(Fact::guess));
+        facts.at[0].extend(guesser.at(&[], &[], &[]).into_iter().map(Fact::guess));
+        let indices: Vec<BTreeSet<LocalId>> =
+            (0..program.operations.len()).map(|op| index_locals(program, OpId(op as u16))).collect();
+        let live = live_locals(program);
+        for point in graph.running() {
+            let place = graph.place(point);
+            let operation = program.operation(place.op);
+            let mut locals: Vec<(LocalId, &Slot)> = Vec::new();
+            for (index, slot) in operation.locals.iter().enumerate() {
+                if live[place.node.index()][index] || index < operation.params {
+                    locals.push((LocalId(index as u16), slot));
+                }
+            }
+            let result: Vec<(LocalId, &Type)> = match place.phase {
+                Phase::After => (0..result_sorts(&operation.result).len() as u16)
+                    .map(|part| (LocalId(RESULT + part), &operation.result.parts[usize::from(part)]))
+                    .collect(),
+                _ => Vec::new(),
+            };
+            let guesses =
+                guesser.at(&locals, &result, &indices[place.op.index()].iter().copied().collect::<Vec<_>>());
+            facts.at[usize::from(point.0)].extend(guesses.into_iter().map(Fact::guess));
+        }
+        facts
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.always.len() + self.at.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// The facts of a place.
+    pub fn of(&self, point: Point) -> &[Fact] {
+        &self.at[usize::from(point.0)]
+    }
+}
+
+/// An array slot.
+struct Column<'p> {
+    global: GlobalId,
+    slot: u16,
+    of: &'p Slot,
+    length: &'p Expr,
+}
+
+struct Guesser<'p> {
+    program: &'p Program,
+    columns: Vec<Column<'p>>,
+    lengths: Vec<&'p Expr>,
+    /// The bound variable of guesses: no operation has so many locals.
+    bound: LocalId,
+}
+
+fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
+    Expr::Binary(op, Box::new(a), Box::new(b))
+}
+
+fn local(id: LocalId) -> Expr {
+    Expr::Read(Place::Local(id))
+}
+
+fn constant(value: i32) -> Expr {
+    Expr::Const(value)
+}
+
+fn inside(v: &Expr, length: &Expr) -> Expr {
+    let low = binary(BinOp::Le, constant(0), v.clone());
+    binary(BinOp::And, low, binary(BinOp::Lt, v.clone(), length.clone()))
+}
+
+fn all(conditions: Vec<Expr>) -> Expr {
+    conditions.into_iter().reduce(|a, b| binary(BinOp::And, a, b)).unwrap_or(constant(1))
+}
+
+fn implies(a: Expr, b: Expr) -> Expr {
+    binary(BinOp::Implies, a, b)
+}
+
+fn eq(a: Expr, b: Expr) -> Expr {
+    binary(BinOp::Eq, a, b)
+}
+
+fn ne(a: Expr, b: Expr) -> Expr {
+    binary(BinOp::Ne, a, b)
+}
+
+impl Column<'_> {
+    fn at(&self, index: &Expr) -> Expr {
+        Expr::Read(Place::Element(self.global, Box::new(index.clone()), self.slot))
+    }
+}
+
+impl<'p> Guesser<'p> {
+    fn new(program: &'p Program) -> Guesser<'p> {
+        let (mut columns, mut lengths): (Vec<Column<'p>>, Vec<&Expr>) = (Vec::new(), Vec::new());
+        for (number, global) in program.globals.iter().enumerate() {
+            let Some(length) = &global.length else { continue };
+            if !lengths.contains(&length) {
+                lengths.push(length);
+            }
+            for (slot, of) in global.slots.iter().enumerate() {
+                columns.push(Column { global: GlobalId(number as u16), slot: slot as u16, of, length });
+            }
+        }
+        let widest = program.operations.iter().map(|op| op.locals.len()).max().unwrap_or(0);
+        Guesser { program, columns, lengths, bound: LocalId(widest as u16) }
+    }
+
+    fn of_length(&self, length: &'p Expr) -> impl Iterator<Item = &Column<'p>> {
+        self.columns.iter().filter(move |column| column.length == length)
+    }
+
+    /// `all n in 0..length: body`
+    fn every(&self, length: &Expr, body: Expr) -> Expr {
+        Expr::Quantified {
+            all: true,
+            local: self.bound,
+            lo: Box::new(constant(0)),
+            hi: Box::new(length.clone()),
+            body: Box::new(body),
+        }
+    }
+
+    fn variants(&self, ty: &Type) -> i32 {
+        match ty {
+            Type::Enum(id) => self.program.enums[id.index()].variants.len() as i32,
+            _ => 0,
+        }
+    }
+
+    fn always(&self) -> Vec<Expr> {
+        let n = local(self.bound);
+        let mut guesses = Vec::new();
+        for length in &self.lengths {
+            let flags: Vec<&Column> = self.of_length(length).filter(|c| c.of.ty == Type::Bool).collect();
+            let states: Vec<&Column> =
+                self.of_length(length).filter(|c| self.variants(&c.of.ty) > 0).collect();
+            let locks: Vec<&Column> = self.of_length(length).filter(|c| c.of.ty == Type::Lock).collect();
+            let owners: Vec<&Column> = self.of_length(length).filter(|c| is_owner(&c.of.ty)).collect();
+            for flag in &flags {
+                for state in &states {
+                    for c in 0..self.variants(&state.of.ty) {
+                        guesses.push(self.every(length, implies(flag.at(&n), eq(state.at(&n), constant(c)))));
+                        for (lock, owner) in locks.iter().flat_map(|l| owners.iter().map(move |o| (l, o))) {
+                            let hidden = binary(
+                                BinOp::And,
+                                eq(state.at(&n), constant(c)),
+                                Expr::Not(Box::new(flag.at(&n))),
+                            );
+                            let held = eq(lock.at(&n), owner.at(&n));
+                            let some = ne(owner.at(&n), constant(NONE));
+                            guesses.push(self.every(length, implies(hidden, binary(BinOp::And, held, some))));
+                        }
+                    }
+                }
+                for other in
+                    flags.iter().filter(|other| (other.global, other.slot) != (flag.global, flag.slot))
+                {
+                    guesses.push(self.every(length, implies(flag.at(&n), other.at(&n))));
+                }
+            }
+        }
+        let scalars = self.integers();
+        for (i, a) in scalars.iter().enumerate() {
+            guesses.push(binary(BinOp::Ge, a.clone(), constant(0)));
+            for b in &scalars[i + 1..] {
+                for op in [BinOp::Le, BinOp::Ge, BinOp::Eq] {
+                    guesses.push(binary(op, a.clone(), b.clone()));
+                }
+            }
+            for length in &self.lengths {
+                for op in [BinOp::Le, BinOp::Lt] {
+                    guesses.push(binary(op, a.clone(), (*length).clone()));
+                }
+            }
+        }
+        guesses
+    }
+
+    /// Shared integers that are no arrays.
+    fn integers(&self) -> Vec<Expr> {
+        self.scalars(|ty| *ty == Type::Int)
+    }
+
+    fn scalars(&self, is: impl Fn(&Type) -> bool) -> Vec<Expr> {
+        let mut found = Vec::new();
+        for (number, global) in self.program.globals.iter().enumerate().filter(|(_, g)| g.length.is_none()) {
+            for (slot, of) in global.slots.iter().enumerate().filter(|(_, slot)| is(&slot.ty)) {
+                let _ = of;
+                found.push(Expr::Read(Place::Global(GlobalId(number as u16), slot as u16)));
+            }
+        }
+        found
+    }
+
+    /// Guesses for a place with these locals and, after the effect, this result.
+    fn at(&self, locals: &[(LocalId, &Slot)], result: &[(LocalId, &Type)], indices: &[LocalId]) -> Vec<Expr> {
+        let mut guesses = Vec::new();
+        let numbers: Vec<LocalId> =
+            locals.iter().filter(|(_, slot)| slot.ty == Type::Int).map(|(id, _)| *id).collect();
+        let integers: Vec<Expr> =
+            numbers.iter().filter(|id| indices.contains(id)).map(|id| local(*id)).collect();
+        for (i, v) in integers.iter().enumerate() {
+            for length in &self.lengths {
+                for op in [BinOp::Le, BinOp::Lt, BinOp::Eq, BinOp::Ge] {
+                    guesses.push(binary(op, v.clone(), (*length).clone()));
+                }
+                for w in &integers[i + 1..] {
+                    let both = binary(BinOp::And, inside(v, length), inside(w, length));
+                    guesses.push(implies(both, ne(v.clone(), w.clone())));
+                }
+                self.columns_at(length, v, locals, &mut guesses);
+            }
+        }
+        let shared = self.integers();
+        let numbers: Vec<Expr> = numbers.into_iter().map(local).collect();
+        for (i, v) in numbers.iter().enumerate() {
+            guesses.push(binary(BinOp::Le, constant(0), v.clone()));
+            // Integers that are shared are tickets or positions: then how locals compare matters.
+            let others = if shared.is_empty() { &[][..] } else { &numbers[i + 1..] };
+            for other in others.iter().chain(&shared) {
+                for op in [BinOp::Le, BinOp::Lt, BinOp::Eq, BinOp::Ge, BinOp::Gt] {
+                    guesses.push(binary(op, v.clone(), other.clone()));
+                }
+            }
+        }
+        for length in &self.lengths {
+            self.sets_at(length, &integers, &mut guesses);
+        }
+        for (id, slot) in locals.iter().filter(|(_, slot)| slot.ty == Type::Bool) {
+            let _ = slot;
+            guesses.extend([local(*id), Expr::Not(Box::new(local(*id)))]);
+        }
+        for holder in self.scalars(|ty| *ty == Type::Lock || is_owner(ty)) {
+            guesses.push(eq(holder.clone(), Expr::Me));
+            guesses.push(ne(holder, Expr::Me));
+        }
+        for (id, ty) in result {
+            let value = local(*id);
+            match ty {
+                Type::Bool => guesses.extend([value.clone(), Expr::Not(Box::new(value))]),
+                _ => {
+                    guesses.push(eq(value.clone(), constant(NONE)));
+                    guesses.push(ne(value.clone(), constant(NONE)));
+                    for (other, slot) in locals.iter().filter(|(_, slot)| plain(&slot.ty) == plain(ty)) {
+                        let _ = slot;
+                        guesses.push(eq(value.clone(), local(*other)));
+                    }
+                }
+            }
+        }
+        guesses
+    }
+
+    /// What the fields at an index may be.
+    fn columns_at(&self, length: &'p Expr, v: &Expr, locals: &[(LocalId, &Slot)], guesses: &mut Vec<Expr>) {
+        for column in self.of_length(length) {
+            let (at, within) = (column.at(v), inside(v, length));
+            let mut guess = |body: Expr| guesses.push(implies(within.clone(), body));
+            match &column.of.ty {
+                Type::Bool => {
+                    guess(at.clone());
+                    guess(Expr::Not(Box::new(at)));
+                }
+                Type::Enum(_) => {
+                    for c in 0..self.variants(&column.of.ty) {
+                        guess(eq(at.clone(), constant(c)));
+                        guess(ne(at.clone(), constant(c)));
+                    }
+                }
+                Type::Lock => guess(eq(at, Expr::Me)),
+                ty if is_owner(ty) => guess(eq(at, Expr::Me)),
+                ty => {
+                    for (id, slot) in locals.iter().filter(|(_, slot)| plain(&slot.ty) == plain(ty)) {
+                        let _ = slot;
+                        guess(eq(at.clone(), local(*id)));
+                        for state in self.of_length(length).filter(|c| self.variants(&c.of.ty) > 0) {
+                            for c in 1..self.variants(&state.of.ty) {
+                                guess(implies(eq(state.at(v), constant(c)), eq(at.clone(), local(*id))));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Which elements may be this process's.
+    fn sets_at(&self, length: &'p Expr, integers: &[Expr], guesses: &mut Vec<Expr>) {
+        let n = local(self.bound);
+        let mut sets: Vec<Vec<&Expr>> = vec![vec![]];
+        for (i, v) in integers.iter().enumerate() {
+            sets.push(vec![v]);
+            sets.extend(integers[i + 1..].iter().map(|w| vec![v, w]));
+        }
+        let mut mine: Vec<Expr> = Vec::new();
+        for lock in self.of_length(length).filter(|c| c.of.ty == Type::Lock) {
+            mine.push(eq(lock.at(&n), Expr::Me));
+        }
+        for owner in self.of_length(length).filter(|c| is_owner(&c.of.ty)) {
+            for flag in self.of_length(length).filter(|c| c.of.ty == Type::Bool) {
+                for state in self.of_length(length).filter(|c| self.variants(&c.of.ty) > 0) {
+                    let conditions = vec![
+                        eq(owner.at(&n), Expr::Me),
+                        Expr::Not(Box::new(flag.at(&n))),
+                        ne(state.at(&n), constant(0)),
+                    ];
+                    mine.push(all(conditions));
+                }
+            }
+        }
+        for condition in mine {
+            for set in &sets {
+                let one_of = set.iter().map(|v| eq(n.clone(), (*v).clone()));
+                let one_of = one_of.reduce(|a, b| binary(BinOp::Or, a, b)).unwrap_or(constant(0));
+                guesses.push(self.every(length, implies(condition.clone(), one_of)));
+            }
+        }
+    }
+}
+
+/// Locals that are used as an index, or copied from or to one that is.
+fn index_locals(program: &Program, op: OpId) -> BTreeSet<LocalId> {
+    let mut found = BTreeSet::new();
+    let edges: Vec<_> =
+        program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges).collect();
+    let mut see = |place: &Place| {
+        if let Place::Element(_, index, _) = place {
+            index.places(&mut |inner| {
+                if let Place::Local(id) = inner {
+                    found.insert(*id);
+                }
+            });
+        }
+    };
+    for edge in &edges {
+        edge.accesses(&mut |place, _| see(place));
+    }
+    loop {
+        let before = found.len();
+        for action in edges.iter().flat_map(|edge| &edge.actions) {
+            if let Action::Assign(Place::Local(to), Expr::Read(Place::Local(from))) = action
+                && (found.contains(to) || found.contains(from))
+            {
+                found.extend([*to, *from]);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+fn is_owner(ty: &Type) -> bool {
+    matches!(ty, Type::Option(inner) if **inner == Type::Thread)
+}
+
+/// A type without `?`.
+fn plain(ty: &Type) -> &Type {
+    match ty {
+        Type::Option(inner) => inner,
+        ty => ty,
+    }
+}
+
+/// An expression as a person would write it. `op` says whose locals it has.
+pub fn show(program: &Program, op: Option<OpId>, e: &Expr) -> String {
+    let name = |id: LocalId| {
+        let known = op.and_then(|op| program.operation(op).locals.get(id.index()));
+        match known {
+            Some(slot) if !slot.name.is_empty() => slot.name.clone(),
+            _ if id.0 >= RESULT => "result".into(),
+            Some(_) => format!("v{}", id.0),
+            None => "n".into(),
+        }
+    };
+    let place = |place: &Place| match place {
+        Place::Local(id) => name(*id),
+        Place::Global(global, slot) => field(program, *global, String::new(), *slot),
+        Place::Element(global, index, slot) => {
+            field(program, *global, format!("[{}]", show(program, op, index)), *slot)
+        }
+        Place::Field(pointer, record, slot) => {
+            format!(
+                "{}.{}",
+                show(program, op, pointer),
+                program.records[record.index()].fields[usize::from(*slot)].name
+            )
+        }
+    };
+    match e {
+        Expr::Const(NONE) => "none".into(),
+        Expr::Const(word) => word.to_string(),
+        Expr::Size(size) => program.sizes[size.index()].name.clone(),
+        Expr::Me => "me".into(),
+        Expr::Read(read) => place(read),
+        Expr::Not(e) => format!("!{}", wrapped(program, op, e)),
+        Expr::Neg(e) => format!("-{}", wrapped(program, op, e)),
+        Expr::Binary(operator, a, b) => {
+            let b = match (&**b, shown_type(program, op, a)) {
+                (Expr::Const(word), Some(Type::Enum(id))) if *word >= 0 => {
+                    program.enums[id.index()].variants.get(*word as usize).cloned().unwrap_or_default()
+                }
+                _ => wrapped(program, op, b),
+            };
+            format!("{} {} {b}", wrapped(program, op, a), operator.sign())
+        }
+        Expr::Quantified { all, local, lo, hi, body } => format!(
+            "{} {} in {}..{}: {}",
+            if *all { "all" } else { "any" },
+            name(*local),
+            show(program, op, lo),
+            show(program, op, hi),
+            show(program, op, body)
+        ),
+        Expr::Unwrap(e) => format!("unwrap({})", show(program, op, e)),
+        Expr::Term(number) => format!("term {number}"),
+    }
+}
+
+fn field(program: &Program, global: GlobalId, index: String, slot: u16) -> String {
+    let global = &program.globals[global.index()];
+    match global.record {
+        Some(_) => format!("{}{index}.{}", global.name, global.slots[usize::from(slot)].name),
+        None => format!("{}{index}", global.name),
+    }
+}
+
+fn wrapped(program: &Program, op: Option<OpId>, e: &Expr) -> String {
+    match e {
+        Expr::Binary(BinOp::And | BinOp::Or | BinOp::Implies, ..) | Expr::Quantified { .. } => {
+            format!("({})", show(program, op, e))
+        }
+        _ => show(program, op, e),
+    }
+}
+
+fn shown_type<'p>(program: &'p Program, op: Option<OpId>, e: &Expr) -> Option<&'p Type> {
+    match e {
+        Expr::Read(place @ (Place::Global(..) | Place::Element(..) | Place::Field(..))) => {
+            program.slot(op.unwrap_or(OpId(0)), place).map(|slot| &slot.ty)
+        }
+        Expr::Read(place) => program.slot(op?, place).map(|slot| &slot.ty),
+        _ => None,
+    }
+}

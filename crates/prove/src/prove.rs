@@ -1,0 +1,302 @@
+//! The whole of a proof: facts, obligations, verdict.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use linpoint_lang::Program;
+
+use crate::abstraction::Abstraction;
+use crate::context::Subject;
+use crate::fact::Facts;
+use crate::graph::Graph;
+use crate::houdini::{Inferred, infer};
+use crate::obligation::{Kind, Obligation, Precondition, Question};
+use crate::scene::{Picture, picture, terms_of};
+use crate::solver;
+use crate::worker::{Decision, Model, Worker};
+
+/// How to prove.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The solver.
+    pub solver: solver::Program,
+    /// A second solver that must agree.
+    pub confirm: Option<solver::Program>,
+    /// Guess invariants?
+    pub infer: bool,
+    /// May facts about processes that hold locks be used? The seed's stronger precondition.
+    pub all_processes: bool,
+    /// How long the solver may take for one answer.
+    pub limit: Duration,
+    /// How long it may take in all.
+    pub time: Option<Duration>,
+    /// How many solvers to run at once.
+    pub jobs: usize,
+    /// Sizes that are not symbolic, by name.
+    pub sizes: Vec<(String, i64)>,
+}
+
+impl Options {
+    /// The usual settings with this solver.
+    pub fn new(solver: solver::Program) -> Options {
+        Options {
+            solver,
+            confirm: None,
+            infer: true,
+            all_processes: true,
+            limit: Duration::from_secs(10),
+            time: None,
+            jobs: std::thread::available_parallelism().map_or(1, usize::from).min(8),
+            sizes: Vec::new(),
+        }
+    }
+}
+
+/// What came of one obligation.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// Which.
+    pub obligation: Obligation,
+    /// What.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub took: Duration,
+    /// How many instances of hypotheses were used.
+    pub instances: usize,
+}
+
+/// What came of an obligation.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It holds.
+    Proved,
+    /// A state that the hypotheses allow breaks it.
+    Open(Box<Picture>),
+    /// No answer, and why.
+    Unknown(String),
+}
+
+impl Outcome {
+    /// Does it hold?
+    pub fn is_proved(&self) -> bool {
+        matches!(self, Outcome::Proved)
+    }
+}
+
+/// The verdict of a proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every obligation holds: linearizable for every size, any number of processes, every run.
+    Proved,
+    /// Some do not, or there was no answer.
+    NotProved(String),
+}
+
+/// A verdict and how it was come by.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Every obligation that was decided, in order.
+    pub decided: Vec<Decided>,
+    /// The facts that were used, and those that were dropped.
+    pub inferred: Inferred,
+    /// The places and steps.
+    pub graph: Option<Graph>,
+    /// Edges of the program that no state with the invariants allows: node and number.
+    pub never_taken: Vec<(linpoint_lang::program::NodeId, usize)>,
+    /// Time for inference.
+    pub inference: Duration,
+    /// Time in all.
+    pub elapsed: Duration,
+    /// Time spent waiting for the solver, over all workers.
+    pub solver: Duration,
+    /// Questions asked.
+    pub questions: u64,
+}
+
+impl Report {
+    fn unknown(why: String, start: Instant) -> Report {
+        Report {
+            verdict: Verdict::NotProved(why),
+            decided: Vec::new(),
+            inferred: Inferred::default(),
+            graph: None,
+            never_taken: Vec::new(),
+            inference: Duration::ZERO,
+            elapsed: start.elapsed(),
+            solver: Duration::ZERO,
+            questions: 0,
+        }
+    }
+}
+
+/// Proves a program linearizable, or says what is missing. `told` hears of each obligation as it is decided.
+pub fn prove(program: &Program, options: &Options, told: &(dyn Fn(&Graph, &Decided) + Sync)) -> Report {
+    let start = Instant::now();
+    let graph = match Graph::new(program) {
+        Ok(graph) => graph,
+        Err(why) => return Report::unknown(why, start),
+    };
+    let abstraction = match Abstraction::new(program) {
+        Ok(abstraction) => abstraction,
+        Err(why) => return Report::unknown(why, start),
+    };
+    let fixed = options.sizes.iter().filter_map(|(name, value)| {
+        program.sizes.iter().position(|size| size.name == *name).map(|index| (index, *value))
+    });
+    let subject = Subject { program, graph: &graph, abstraction, fixed: fixed.collect() };
+    let deadline = options.time.map(|time| start + time);
+    let make = || Worker::new(&subject, options.solver.clone(), options.limit, deadline);
+    let mut workers: Vec<Worker<'_, '_>> = (0..options.jobs.max(1)).map(|_| make()).collect();
+    let facts = match options.infer {
+        true => Facts::with_guesses(program, &graph),
+        false => Facts::written(program, &graph),
+    };
+    let inferred = match options.infer {
+        true => infer(&mut workers, facts),
+        false => Inferred { facts, ..Inferred::default() },
+    };
+    let inference = start.elapsed();
+    let obligations = subject.obligations(&mut workers[0].world, &inferred.facts);
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<(usize, Decided)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for worker in &mut workers {
+            let (next, found, obligations, facts) = (&next, &found, &obligations, &inferred.facts);
+            let mut second = options
+                .confirm
+                .as_ref()
+                .map(|program| Worker::new(worker.subject, program.clone(), options.limit, deadline));
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(obligation) = obligations.get(number) else { break };
+                    let decided = decide(worker, second.as_mut(), facts, *obligation, options);
+                    told(worker.subject.graph, &decided);
+                    if let Ok(mut found) = found.lock() {
+                        found.push((number, decided));
+                    }
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_default();
+    found.sort_by_key(|(number, _)| *number);
+    let decided: Vec<Decided> = found.into_iter().map(|(_, decided)| decided).collect();
+    let unsupported = workers.iter().find_map(|worker| worker.world.unsupported.clone());
+    let never_taken =
+        if unsupported.is_none() { never_taken(&mut workers[0], &inferred.facts) } else { vec![] };
+    let verdict = verdict(&decided, obligations.len(), unsupported);
+    let (solver, questions) = workers.iter().fold((Duration::ZERO, 0), |(waited, questions), worker| {
+        (waited + worker.waited, questions + worker.questions)
+    });
+    drop(workers);
+    Report {
+        verdict,
+        decided,
+        inferred,
+        never_taken,
+        inference,
+        elapsed: start.elapsed(),
+        solver,
+        questions,
+        graph: Some(graph),
+    }
+}
+
+/// Proved, only if every obligation is, and nothing was met that has no meaning here.
+fn verdict(decided: &[Decided], expected: usize, unsupported: Option<String>) -> Verdict {
+    if let Some(why) = unsupported {
+        return Verdict::NotProved(why);
+    }
+    let open = decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
+    match (decided.len() == expected, open) {
+        (true, 0) => Verdict::Proved,
+        (true, open) => Verdict::NotProved(format!("{open} of {expected} obligations are open")),
+        (false, _) => Verdict::NotProved("not every obligation was decided".into()),
+    }
+}
+
+fn decide(
+    worker: &mut Worker<'_, '_>,
+    second: Option<&mut Worker<'_, '_>>,
+    facts: &Facts,
+    obligation: Obligation,
+    options: &Options,
+) -> Decided {
+    let start = Instant::now();
+    let instances = worker.instances;
+    let mut outcome = attempt(worker, facts, obligation, options);
+    if let (Outcome::Proved, Some(second)) = (&outcome, second) {
+        match attempt(second, facts, obligation, options) {
+            Outcome::Proved => {}
+            Outcome::Open(_) => {
+                outcome = Outcome::Unknown("the two solvers disagree".into());
+            }
+            Outcome::Unknown(why) => outcome = Outcome::Unknown(format!("the second solver: {why}")),
+        }
+    }
+    Decided { obligation, outcome, took: start.elapsed(), instances: worker.instances - instances }
+}
+
+/// First with few hypotheses, then with more: what does not follow from some may follow from all.
+fn attempt(worker: &mut Worker<'_, '_>, facts: &Facts, obligation: Obligation, options: &Options) -> Outcome {
+    let mut ways = vec![(Precondition::Two, 1), (Precondition::Two, 3)];
+    if options.all_processes && !matches!(obligation.kind, Kind::Initial | Kind::Call) {
+        ways.push((Precondition::All, 2));
+    }
+    let mut last = Outcome::Unknown("not asked".into());
+    for (pre, rounds) in ways {
+        let question = worker.subject.question(&mut worker.world, facts, obligation, pre);
+        match worker.decide(&question, &[], rounds) {
+            Decision::Proved => return Outcome::Proved,
+            Decision::Open(model) => last = draw(worker, &question, &model, rounds),
+            Decision::Unknown(why) => {
+                // An open question with a model says more than a later one without an answer.
+                if !matches!(last, Outcome::Open(_)) {
+                    last = Outcome::Unknown(why);
+                }
+            }
+        }
+    }
+    last
+}
+
+/// Asks an open question again, for the values that a picture needs.
+fn draw(worker: &mut Worker<'_, '_>, question: &Question, model: &Model, rounds: usize) -> Outcome {
+    let failing = model.failing.first().and_then(|goal| question.goals.get(*goal));
+    let point = failing.and_then(|(_, goal)| goal.point());
+    let q = &question.scene.q;
+    let q = q.iter().find(|(_, at)| Some(*at) == point).or(if q.len() == 1 { q.first() } else { None });
+    let mut question = question.clone();
+    if let Some(goal) = failing {
+        question.goals = vec![*goal];
+    }
+    let q = q.cloned();
+    let wanted = terms_of(&mut worker.world, &question.scene, q.as_ref());
+    match worker.decide(&question, &wanted, rounds) {
+        Decision::Open(model) => Outcome::Open(Box::new(picture(worker, &question, &model, q.as_ref()))),
+        Decision::Proved => Outcome::Unknown("the solver contradicts itself".into()),
+        Decision::Unknown(why) => Outcome::Unknown(why),
+    }
+}
+
+/// Edges all of whose steps contradict the invariants.
+fn never_taken(worker: &mut Worker<'_, '_>, facts: &Facts) -> Vec<(linpoint_lang::program::NodeId, usize)> {
+    let graph = worker.subject.graph;
+    let mut taken = std::collections::BTreeMap::new();
+    for (number, step) in graph.steps.iter().enumerate() {
+        let key = (graph.place(step.from).node, step.edge);
+        if taken.get(&key) == Some(&true) {
+            continue;
+        }
+        let obligation = Obligation { kind: Kind::Effect, step: number, other: None };
+        let question = worker.subject.question(&mut worker.world, facts, obligation, Precondition::Two);
+        let possible = worker.is_possible(&question) != Some(false);
+        let known = taken.entry(key).or_insert(false);
+        *known |= possible;
+    }
+    taken.into_iter().filter(|(_, taken)| !taken).map(|(key, _)| key).collect()
+}

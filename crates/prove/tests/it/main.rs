@@ -1,0 +1,6 @@
+//! Proofs with a solver. Where there is none, each test says by name that it was skipped.
+
+mod corpus;
+mod lemma;
+mod robustness;
+mod solvers;
