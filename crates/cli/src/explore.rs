@@ -1,18 +1,22 @@
-//! `linpoint explore`: every run of a program of the algorithm language, within bounds.
+//! `linpoint explore`: every run of a program of the algorithm language, within bounds; or one run, taken again or by hand.
+
+mod columns;
+mod memory;
+mod walk;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{BufReader, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use linpoint_lang::interp::{Machine, State};
-use linpoint_lang::program::{ClientThread, NONE, SpecSource, Type, Word};
+use linpoint_lang::interp::Machine;
+use linpoint_lang::program::{ClientThread, SpecSource};
 use linpoint_lang::span::line_column;
 use linpoint_lang::{Program, compile};
 use linpoint_model::{
-    Bounds, Explored, Happened, Limit, Mode, TraceStep, Verdict, Violation, Workload, Wrong, argument_value,
-    explore, result_value,
+    Bounds, Explored, Limit, Mode, Progress, Schedule, Session, TraceStep, Verdict, Violation, Workload,
+    Wrong, explore_watched, schedule_of,
 };
 use serde_json::json;
 
@@ -25,7 +29,8 @@ use crate::fmt;
 Examples:
   linpoint explore corpus/correct/michael-scott.lin --threads 3 --ops 2
   linpoint explore corpus/broken/snark.lin
-  linpoint explore corpus/broken/mcs-lock-no-wait.lin --progress")]
+  linpoint explore corpus/broken/mcs-lock-no-wait.lin --progress
+  linpoint explore corpus/correct/treiber.lin --step")]
 pub struct ExploreArgs {
     /// The program; `-` is standard input
     #[arg(value_name = "ALGO.lin")]
@@ -51,6 +56,12 @@ pub struct ExploreArgs {
     /// Give up beyond this much memory, such as `4GiB`, which it is if not given
     #[arg(long, value_name = "SIZE", value_parser = crate::args::bytes)]
     pub memory_limit: Option<usize>,
+    /// Take this run again, as a counterexample gives it, instead of looking for one
+    #[arg(long, value_name = "TOKEN")]
+    pub replay: Option<String>,
+    /// Walk through the program by hand, or along `--replay`
+    #[arg(long, conflicts_with = "json")]
+    pub step: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -83,20 +94,144 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         progress: args.progress,
         ..Bounds::default()
     };
-    let explored = explore(program, &workload, mode, &bounds);
+    if args.step || args.replay.is_some() {
+        return one_run(args, program, &workload, mode, &bounds, &text);
+    }
+    let mut shown = Shown::default();
+    let explored = explore_watched(program, &workload, mode, &bounds, &mut |progress| shown.update(progress));
+    shown.clear();
+    let mut found = Found { explored, schedule: None };
+    if let Verdict::Violated(violation) = &mut found.explored.verdict {
+        // Taken again with nothing renamed, records keep their numbers from step to step.
+        found.schedule = schedule_of(program, &workload, mode, &bounds, violation);
+        let session = Session::new(program, &workload, mode, &bounds);
+        if let (Some(schedule), Ok(mut session)) = (&found.schedule, session) {
+            violation.steps = walk::replay(&mut session, schedule).steps;
+        }
+    }
     let shown = if args.json {
-        as_json(program, &workload, &explored, &text, &who)
+        as_json(program, &workload, &found, &text, &who)
     } else {
-        as_text(program, &workload, &explored, &text, &who)
+        as_text(program, &workload, &found, &text, &who)
     };
     let _ = std::io::stdout().write_all(shown.as_bytes());
-    match &explored.verdict {
+    match &found.explored.verdict {
         Verdict::Holds => Ok(Exit::Holds),
         Verdict::Violated(violation) if violation.rechecked => Ok(Exit::Violated),
         Verdict::Violated(_) => {
             Err(Fault::Bug { what: "the recheck of a counterexample failed".to_owned(), saved: None })
         }
         Verdict::Unknown(_) => Ok(Exit::Unknown),
+    }
+}
+
+/// What was found, and how to get there again.
+struct Found {
+    explored: Explored,
+    schedule: Option<Schedule>,
+}
+
+/// `--replay`, `--step`.
+fn one_run(
+    args: &ExploreArgs,
+    program: &Program,
+    workload: &Workload,
+    mode: Mode,
+    bounds: &Bounds,
+    text: &str,
+) -> Result<Exit, Fault> {
+    let schedule: Schedule = match &args.replay {
+        None => Schedule::default(),
+        Some(token) => token.parse().map_err(|bad: linpoint_model::BadSchedule| {
+            Fault::usage(bad.to_string(), "give the token as the counterexample printed it")
+        })?,
+    };
+    let mut session = Session::new(program, workload, mode, bounds)
+        .map_err(|why| Fault::usage(limit(&why), "a run needs a program that can start"))?;
+    if args.step {
+        if args.file.as_os_str() == "-" {
+            return Err(Fault::usage(
+                "the program and your answers cannot both come from standard input",
+                "name a file",
+            ));
+        }
+        let name = |found: &Wrong| reason(program, &violation_of(found), text);
+        let walked = walk::walk(
+            &mut session,
+            &schedule,
+            text,
+            name,
+            &mut BufReader::new(std::io::stdin().lock()),
+            &mut std::io::stdout().lock(),
+        );
+        return Ok(match walked {
+            Ok(Some(_)) => Exit::Violated,
+            Ok(None) | Err(_) => Exit::Holds,
+        });
+    }
+    let replayed = walk::replay(&mut session, &schedule);
+    if let Some(index) = replayed.impossible {
+        return Err(Fault::usage(
+            format!("move {} of the run cannot be made", index + 1),
+            "the token is of another program, or of another client: give the same options again",
+        ));
+    }
+    let mut out = match &replayed.wrong {
+        Some(found) => format!("violated: {}\n\n", reason(program, &violation_of(found), text)),
+        None => "unknown: this run is as it should be so far; other runs were not looked at\n\n".to_owned(),
+    };
+    columns::draw(session.machine(), &replayed.steps, text, &mut out);
+    let _ = std::io::stdout().write_all(out.as_bytes());
+    Ok(if replayed.wrong.is_some() { Exit::Violated } else { Exit::Unknown })
+}
+
+/// What is wrong with a run whose steps are elsewhere.
+fn violation_of(wrong: &Wrong) -> Violation {
+    Violation { wrong: wrong.clone(), steps: Vec::new(), rechecked: true }
+}
+
+/// A line on standard error while the search goes on, where that is a terminal.
+#[derive(Default)]
+struct Shown {
+    bar: Option<indicatif::ProgressBar>,
+    last: Option<Progress>,
+}
+
+impl Shown {
+    fn update(&mut self, now: Progress) {
+        if now.elapsed < Duration::from_millis(500) || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(indicatif::ProgressBar::new_spinner);
+        let seconds = now.elapsed.as_secs_f64();
+        let rate = now.states as f64 / seconds;
+        let left = self.last.map_or(String::new(), |last| estimate(last, now));
+        bar.set_message(format!(
+            "{} states, {rate:.0}/s, {} deep, {} waiting{left}",
+            now.states, now.depth, now.waiting
+        ));
+        bar.tick();
+        if self.last.is_none_or(|last| now.elapsed > last.elapsed + Duration::from_secs(1)) {
+            self.last = Some(now);
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How long it may still take: as long as the waiting states need to become none, at the pace at which they became fewer. While they
+/// become more, nobody knows.
+fn estimate(last: Progress, now: Progress) -> String {
+    let spent = now.elapsed.saturating_sub(last.elapsed).as_secs_f64();
+    match last.waiting.checked_sub(now.waiting) {
+        Some(fewer) if fewer > 0 && spent > 0.0 => {
+            format!(", about {:.0} s left", now.waiting as f64 / fewer as f64 * spent)
+        }
+        _ => ", still growing".to_owned(),
     }
 }
 
@@ -138,6 +273,17 @@ pub fn wrong(violation: &Violation) -> String {
     }
 }
 
+/// The same, and which claim.
+fn reason(program: &Program, violation: &Violation, text: &str) -> String {
+    match violation.wrong {
+        Wrong::Claim(claim) => {
+            let (line, _) = line_column(text, program.claims[claim.index()].span.start as usize);
+            format!("a claim is false: line {line}, {}", text.lines().nth(line - 1).unwrap_or("").trim())
+        }
+        _ => wrong(violation),
+    }
+}
+
 /// What a `holds` rests on.
 fn basis(program: &Program, explored: &Explored, who: &str) -> String {
     let data = if explored.distinct_data { ", each piece of data distinct" } else { "" };
@@ -158,13 +304,17 @@ fn limit(limit: &Limit) -> String {
     }
 }
 
-fn as_text(program: &Program, workload: &Workload, explored: &Explored, text: &str, who: &str) -> String {
+fn as_text(program: &Program, workload: &Workload, found: &Found, text: &str, who: &str) -> String {
+    let explored = &found.explored;
     let mut out = match &explored.verdict {
         Verdict::Holds => format!("holds: {}\n", basis(program, explored, who)),
         Verdict::Violated(violation) => {
-            let mut out = format!("violated: {}\n\n", wrong(violation));
+            let mut out = format!("violated: {}\n\n", reason(program, violation, text));
             draw(program, workload, &violation.steps, text, &mut out);
             let _ = writeln!(out, "\n  found by {who}; shortest in steps that others can notice");
+            if let Some(schedule) = &found.schedule {
+                let _ = writeln!(out, "  once more: --replay {schedule}");
+            }
             out
         }
         Verdict::Unknown(why) => format!("unknown: {}\n", limit(why)),
@@ -195,18 +345,30 @@ pub fn counterexample(
                 json!({
                     "thread": step.thread,
                     "line": line_column(text, step.span.start as usize).0,
-                    "what": what(program, step, text),
-                    "memory": memory(&machine, &step.state),
+                    "what": columns::what(program, step, text),
+                    "memory": memory::memory(&machine, &step.state, None),
                 })
             };
-            json!({ "reason": wrong(violation), "steps": violation.steps.iter().map(step).collect::<Vec<_>>() })
+            json!({
+                "reason": reason(program, violation, text),
+                "steps": violation.steps.iter().map(step).collect::<Vec<_>>(),
+            })
         }
         _ => serde_json::Value::Null,
     }
 }
 
-fn as_json(program: &Program, workload: &Workload, explored: &Explored, text: &str, who: &str) -> String {
-    let counterexample = counterexample(program, workload, &explored.verdict, text);
+/// The run of a violation, as text.
+pub fn draw(program: &Program, workload: &Workload, steps: &[TraceStep], text: &str, out: &mut String) {
+    columns::draw(&Machine::new(program, workload.threads.len()), steps, text, out);
+}
+
+fn as_json(program: &Program, workload: &Workload, found: &Found, text: &str, who: &str) -> String {
+    let explored = &found.explored;
+    let mut counterexample = counterexample(program, workload, &explored.verdict, text);
+    if let Some(schedule) = &found.schedule {
+        counterexample["replay"] = json!(schedule.to_string());
+    }
     let (verdict, basis) = match &explored.verdict {
         Verdict::Holds => ("holds", json!(basis(program, explored, who))),
         Verdict::Violated(_) => ("violated", serde_json::Value::Null),
@@ -226,105 +388,4 @@ fn as_json(program: &Program, workload: &Workload, explored: &Explored, text: &s
         "counterexample": counterexample,
     });
     format!("{object}\n")
-}
-
-/// One step in words.
-fn what(program: &Program, step: &TraceStep, text: &str) -> String {
-    match &step.what {
-        Happened::Call { op, args } => {
-            let value = argument_value(program, *op, args).to_string();
-            let inner = value.trim_start_matches('[').trim_end_matches(']');
-            let inner = if args.is_empty() { "" } else { inner };
-            format!("call {}({inner})", program.operation(*op).name)
-        }
-        Happened::Return { op, result } => {
-            let operation = program.operation(*op);
-            match operation.result.parts.is_empty() {
-                true => format!("{} returns", operation.name),
-                false => {
-                    format!("{} returns {}", operation.name, result_value(program, &operation.result, result))
-                }
-            }
-        }
-        Happened::Step => {
-            let (line, _) = line_column(text, step.span.start as usize);
-            let source = text.lines().nth(line - 1).unwrap_or("").trim();
-            format!("{line:>3} {source}")
-        }
-    }
-}
-
-/// A column a thread, and beside it what the shared memory is, where it changed.
-pub fn draw(program: &Program, workload: &Workload, steps: &[TraceStep], text: &str, out: &mut String) {
-    let machine = Machine::new(program, workload.threads.len());
-    let threads = workload.threads.len();
-    let lines: Vec<(usize, String, String)> = steps
-        .iter()
-        .map(|step| (step.thread, what(program, step, text), memory(&machine, &step.state)))
-        .collect();
-    let width = lines.iter().map(|(_, what, _)| what.chars().count()).max().unwrap_or(0).clamp(10, 44) + 2;
-    let heads: String =
-        (0..threads).map(|thread| format!("{:<width$}", format!("thread {thread}"))).collect();
-    let _ = writeln!(out, "  {}", heads.trim_end());
-    let mut last = machine.initial().map(|state| memory(&machine, &state)).unwrap_or_default();
-    let mut before: Option<(usize, String)> = None;
-    for (thread, what, memory) in lines {
-        // Steps of one line, one after another, are drawn once.
-        let same = before.as_ref() == Some(&(thread, what.clone())) && memory == last;
-        if same {
-            continue;
-        }
-        let cut: String = what.chars().take(width - 2).collect();
-        let mut line = format!("  {:indent$}{cut:<width$}", "", indent = thread * width);
-        if memory != last {
-            let rest = (threads - 1 - thread) * width;
-            let _ = write!(line, "{:rest$}{memory}", "");
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
-        before = Some((thread, what));
-        last = memory;
-    }
-}
-
-/// The shared variables, and the records that can be reached from them.
-fn memory(machine: &Machine<'_>, state: &State) -> String {
-    let mut shared = state.clone();
-    for thread in 0..machine.threads {
-        // Without threads nothing but shared variables leads anywhere.
-        shared.words[machine.frame_range(thread)].fill(-1);
-    }
-    machine.canonical(&mut shared);
-    let mut parts = Vec::new();
-    for (at, slot) in machine.shared_slots() {
-        if !slot.ghost {
-            parts.push(format!("{} {}", slot.name, word(machine.program, &slot.ty, shared.words[at])));
-        }
-    }
-    for cell in 0..machine.cells(&shared) {
-        let (record, freed, fields) = machine.cell(&shared, cell);
-        let slots = &machine.program.records[record].fields;
-        let shown: Vec<String> = slots
-            .iter()
-            .zip(fields)
-            .filter(|(slot, _)| !slot.ghost)
-            .map(|(slot, value)| format!("{} {}", slot.name, word(machine.program, &slot.ty, *value)))
-            .collect();
-        let freed = if freed { " freed" } else { "" };
-        parts.push(format!("#{}{freed}{{{}}}", cell + 1, shown.join(", ")));
-    }
-    parts.join("  ")
-}
-
-fn word(program: &Program, ty: &Type, word: Word) -> String {
-    match ty {
-        Type::Lock if word == NONE => "free".into(),
-        _ if word == NONE => "none".into(),
-        Type::Lock | Type::Thread => format!("thread {word}"),
-        Type::Bool => (word != 0).to_string(),
-        Type::Enum(id) => program.enums[id.index()].variants.get(word as usize).cloned().unwrap_or_default(),
-        Type::Pointer(_) if word == 0 => "null".into(),
-        Type::Pointer(_) => format!("→ #{word}"),
-        Type::Option(inner) => self::word(program, inner, word),
-        _ => word.to_string(),
-    }
 }

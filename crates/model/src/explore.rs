@@ -168,19 +168,81 @@ pub struct Explored {
     pub elapsed: Duration,
 }
 
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// States met.
+    pub states: usize,
+    /// Of these, states whose steps were not taken yet.
+    pub waiting: usize,
+    /// How deep it is, in fused steps.
+    pub depth: usize,
+    /// How long it has taken.
+    pub elapsed: Duration,
+}
+
 /// Explores every run of a workload.
 pub fn explore(program: &Program, workload: &Workload, mode: Mode, bounds: &Bounds) -> Explored {
+    explore_watched(program, workload, mode, bounds, &mut |_| {})
+}
+
+/// The same, and tells now and then how far it is.
+pub fn explore_watched(
+    program: &Program,
+    workload: &Workload,
+    mode: Mode,
+    bounds: &Bounds,
+    watch: &mut dyn FnMut(Progress),
+) -> Explored {
     let start = Instant::now();
-    let sizes = bounds.sizes.clone().unwrap_or_else(|| program.sizes.iter().map(|size| size.usual).collect());
-    let mut machine = Machine::with_sizes(program, workload.threads.len(), sizes.clone());
-    let claims = if bounds.claims == Deciding::Decided { Claims::new(program) } else { None };
-    machine.watched = claims.is_some();
     let distinct_data = is_data_independent(program);
+    let mut store = Store::default();
+    let mut transitions = 0;
+    let (verdict, depth) = match explorer(program, workload, mode, bounds) {
+        Err(limit) => (Verdict::Unknown(limit), 0),
+        Ok(mut explorer) => match explorer.machine.initial() {
+            Err(error) => (Verdict::Unknown(Limit::CannotStart(error.to_string())), 0),
+            Ok(state) => {
+                let found = search(&mut explorer, state, &mut store, bounds, start, watch);
+                transitions = explorer.transitions;
+                found
+            }
+        },
+    };
+    Explored {
+        verdict,
+        states: store.len(),
+        transitions,
+        depth,
+        memory: store.memory(),
+        digest: store.digest(),
+        distinct_data,
+        elapsed: start.elapsed(),
+    }
+}
+
+/// Everything that can be worked out before a search.
+pub(crate) fn explorer<'p>(
+    program: &'p Program,
+    workload: &'p Workload,
+    mode: Mode,
+    bounds: &Bounds,
+) -> Result<Explorer<'p>, Limit> {
+    let threads = workload.threads.len();
+    let sizes = bounds.sizes.clone().unwrap_or_else(|| program.sizes.iter().map(|size| size.usual).collect());
+    let mut machine = Machine::with_sizes(program, threads, sizes.clone());
+    let claims = if bounds.claims == Deciding::Decided { Claims::new(program) } else { None };
+    if threads > 15 {
+        return Err(Limit::CannotStart("more than 15 threads".into()));
+    }
+    if claims.is_some() && !Claims::are_decidable(program) {
+        return Err(Limit::CannotStart("a claim quantifies over a term".into()));
+    }
+    machine.watched = claims.is_some();
     let reference = Reference::new(program, &sizes);
     let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread);
-    let threads = workload.threads.len();
-    let mut explorer = Explorer {
-        arguments: arguments(&machine, workload, distinct_data),
+    Ok(Explorer {
+        arguments: arguments(&machine, workload, is_data_independent(program)),
         local: match bounds.reductions.fusion {
             true => {
                 local_nodes(program, Noticed { points: mode == Mode::AtPoints, claims: claims.is_some() })
@@ -203,26 +265,7 @@ pub fn explore(program: &Program, workload: &Workload, mode: Mode, bounds: &Boun
         recording: false,
         transitions: 0,
         scratch: State::default(),
-    };
-    let mut store = Store::default();
-    let (verdict, depth) = match explorer.machine.initial() {
-        _ if explorer.claims.is_some() && !Claims::are_decidable(program) => {
-            (Verdict::Unknown(Limit::CannotStart("a claim quantifies over a term".into())), 0)
-        }
-        _ if threads > 15 => (Verdict::Unknown(Limit::CannotStart("more than 15 threads".into())), 0),
-        Err(error) => (Verdict::Unknown(Limit::CannotStart(error.to_string())), 0),
-        Ok(state) => search(&mut explorer, state, &mut store, bounds, start),
-    };
-    Explored {
-        verdict,
-        states: store.len(),
-        transitions: explorer.transitions,
-        depth,
-        memory: store.memory(),
-        digest: store.digest(),
-        distinct_data,
-        elapsed: start.elapsed(),
-    }
+    })
 }
 
 /// Which operations have no linearization points, and are not helped by others.

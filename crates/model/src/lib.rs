@@ -33,7 +33,9 @@ mod monitor;
 mod namer;
 mod pack;
 mod reference;
+mod schedule;
 mod search;
+mod session;
 mod steps;
 mod store;
 mod symmetry;
@@ -41,7 +43,10 @@ mod trace;
 
 pub use client::Workload;
 pub use explore::{
-    Bounds, Deciding, Explored, Limit, Mode, Reductions, Stepper, Verdict, Violation, Wrong, explore,
+    Bounds, Deciding, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation, Wrong,
+    explore, explore_watched,
 };
 pub use reference::{argument_value, result_value};
+pub use schedule::{BadSchedule, Move, Schedule};
+pub use session::{Moved, Session, schedule_of};
 pub use trace::{Happened, TraceStep};

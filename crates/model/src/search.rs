@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use linpoint_lang::interp::{Compiled, State};
 
-use crate::explore::{Bounds, Limit, Stepper, Verdict, Violation, Wrong};
+use crate::explore::{Bounds, Limit, Progress, Stepper, Verdict, Violation, Wrong};
 use crate::fast::{Fast, Names, Scratch, Unusual};
 use crate::namer::Namer;
 use crate::pack::Full;
@@ -19,6 +19,7 @@ pub(crate) fn search(
     store: &mut Store,
     bounds: &Bounds,
     start: Instant,
+    watch: &mut dyn FnMut(Progress),
 ) -> (Verdict, usize) {
     let initial = Full { state, monitor: 0, claims: 0, made: vec![0; explorer.machine.threads], fresh: 0 };
     let code = Compiled::new(&explorer.machine);
@@ -54,6 +55,10 @@ pub(crate) fn search(
             && let Some(limit) = beyond(explorer, store, &ends, bounds, start)
         {
             return (Verdict::Unknown(limit), level.depth);
+        }
+        if visited % 16_384 == 0 {
+            let (states, elapsed) = (store.len(), start.elapsed());
+            watch(Progress { states, waiting: states - visited, depth: level.depth, elapsed });
         }
         visited += 1;
         names.clear();

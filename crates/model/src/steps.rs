@@ -130,24 +130,13 @@ impl Explorer<'_> {
         args: &[Word],
         out: &mut Vec<Walker>,
     ) -> Result<(), Bad> {
-        let mut walker = Walker { full: full.clone(), steps: Vec::new() };
-        let full = &mut walker.full;
         let mut given = args.to_vec();
+        let mut fresh = 0;
         for word in given.iter_mut().filter(|word| **word == FRESH) {
-            full.fresh += 1;
-            *word = Word::from(full.fresh);
+            fresh += 1;
+            *word = Word::from(full.fresh) + Word::from(fresh);
         }
-        full.made[thread] += 1;
-        self.machine.call(&mut full.state, thread, op, &given);
-        if let Some(monitor) = &mut self.monitor {
-            let who = if monitor.reference.by_thread { thread } else { 0 };
-            let call = monitor.reference.call(who, op, &given);
-            full.monitor = monitor.call(full.monitor, thread, call);
-        }
-        if self.recording {
-            let span = self.machine.program.operation(op).span;
-            walker.note(thread, span, Happened::Call { op, args: given });
-        }
+        let walker = self.called(full, thread, op, &given, fresh);
         let mut ready = Vec::new();
         self.run_locally(walker, thread, &mut ready)?;
         for walker in ready {
@@ -157,6 +146,32 @@ impl Explorer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A thread has called an operation, with so many values that no call had before.
+    pub(crate) fn called(
+        &mut self,
+        full: &Full,
+        thread: usize,
+        op: OpId,
+        given: &[Word],
+        fresh: u8,
+    ) -> Walker {
+        let mut walker = Walker { full: full.clone(), steps: Vec::new() };
+        let full = &mut walker.full;
+        full.fresh += fresh;
+        full.made[thread] += 1;
+        self.machine.call(&mut full.state, thread, op, given);
+        if let Some(monitor) = &mut self.monitor {
+            let who = if monitor.reference.by_thread { thread } else { 0 };
+            let call = monitor.reference.call(who, op, given);
+            full.monitor = monitor.call(full.monitor, thread, call);
+        }
+        if self.recording {
+            let span = self.machine.program.operation(op).span;
+            walker.note(thread, span, Happened::Call { op, args: given.to_vec() });
+        }
+        walker
     }
 
     /// A step that others can notice, and what follows it unnoticed.
@@ -217,7 +232,7 @@ impl Explorer<'_> {
     }
 
     /// Takes one edge, if it is enabled.
-    fn take(
+    pub(crate) fn take(
         &mut self,
         walker: &Walker,
         thread: usize,

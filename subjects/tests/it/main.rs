@@ -2,6 +2,7 @@
 
 mod checked;
 mod claims;
+mod models;
 mod monitored;
 mod oracle;
 mod searched;

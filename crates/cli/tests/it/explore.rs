@@ -58,3 +58,69 @@ fn limits_and_bad_use() {
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.starts_with("error[L010]: unknown name `z`\n --> -:4:9\n"), "{}", ran.err);
 }
+
+/// The token of a counterexample gives the same run again.
+#[test]
+fn replay() {
+    let file = "corpus/broken/treiber-pop-no-cas.lin";
+    let found = linpoint(&["explore", file], b"");
+    assert_eq!(found.code, 1, "{}", found.err);
+    let token = found.out.split("--replay ").nth(1).and_then(|rest| rest.lines().next()).expect("a token");
+    let again = linpoint(&["explore", file, "--replay", token], b"");
+    assert_eq!((again.code, again.err.as_str()), (1, ""));
+    let run = |out: &str| out.split("\n\n").nth(1).map(|run| run.trim_end().to_owned());
+    assert_eq!(run(&found.out), run(&again.out));
+    assert!(again.out.starts_with("violated: not linearizable"), "{}", again.out);
+
+    // A part of it is possible, and nothing is wrong yet.
+    let (part, _) = token.rsplit_once('-').expect("several moves");
+    let some = linpoint(&["explore", file, "--replay", part], b"");
+    assert_eq!(some.code, 3);
+    assert!(some.out.starts_with("unknown: this run is as it should be so far"), "{}", some.out);
+    assert_eq!(linpoint(&["explore", file, "--replay", "what"], b"").code, 2);
+    assert_eq!(linpoint(&["explore", file, "--replay", "0s0"], b"").code, 2);
+}
+
+/// By hand: a push alone, one move taken back, and the schedule at the end.
+#[test]
+fn step_by_step() {
+    let file = "corpus/correct/treiber.lin";
+    let args = ["explore", file, "--threads", "1", "--ops", "1", "--step"];
+    let ran = linpoint(&args, b"1\n\n\nb\n\n\n\n\nx\nq\n");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    for part in [
+        "memory: top null",
+        "1 thread 0: call push(1)",
+        "→ 1 thread 0: ",
+        "memory: top* → #1",
+        "push returns",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+    assert!(ran.out.contains("all calls are made and have returned"), "{}", ran.out);
+    let token = ran.out.rsplit("--replay ").next().expect("a token").trim();
+    assert!(token.starts_with("0c0_1-0s0"), "{token}");
+    assert_eq!(linpoint(&["explore", file, "--threads", "1", "--ops", "1", "--replay", token], b"").code, 3);
+    assert_eq!(linpoint(&["explore", "-", "--step"], b"object T { op f() { skip } }").code, 2);
+
+    // Along a counterexample: the empty line goes on to its end.
+    let broken = "corpus/broken/treiber-pop-no-cas.lin";
+    let found = linpoint(&["explore", broken], b"");
+    let token = found.out.split("--replay ").nth(1).and_then(|rest| rest.lines().next()).expect("a token");
+    let lines = "\n".repeat(token.split('-').count());
+    let ran = linpoint(&["explore", broken, "--step", "--replay", token], lines.as_bytes());
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("not linearizable: no order explains this run"), "{}", ran.out);
+}
+
+/// A claim that is false is a violation, and says where it stands.
+#[test]
+fn claims() {
+    let ran = linpoint(&["explore", "corpus/broken/elimination-stack-push-claim.lin"], b"");
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.out.starts_with("violated: a claim is false: line 19, tressa first(top, wr, me) == x\n"),
+        "{}",
+        ran.out
+    );
+}

@@ -3,4 +3,5 @@
 mod claims;
 mod corpus;
 mod reductions;
+mod sessions;
 mod steppers;
