@@ -1,7 +1,7 @@
 //! The same semantics on concrete states, slow and obvious: the oracle of the tests.
 //!
 //! A concrete state is the interpreter's, with the reference beside it as plain values. Each inserted value is new, so a record and its counterpart in the reference know each other
-//! by their value. [`Concrete::seen_by`] is what a structure should say about a state: the abstraction function. The tests walk through concrete states in every order of
+//! by their value. [`World::seen_by`] is what a structure should say about a state: the abstraction function. The tests walk through concrete states in every order of
 //! steps and ask of each whether the analysis covers it. Nothing here is shared with the abstract steps but the layout of masks.
 
 use std::collections::{BTreeMap, BTreeSet};

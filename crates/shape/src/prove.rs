@@ -59,6 +59,8 @@ pub struct Settings {
     pub time: Option<Duration>,
     /// Give up beyond this many bytes.
     pub memory: usize,
+    /// Look for a run that shows what is wrong, if there is no proof.
+    pub refute: bool,
 }
 
 impl Default for Settings {
@@ -69,6 +71,7 @@ impl Default for Settings {
             points: Choice::Auto,
             time: None,
             memory: 4 << 30,
+            refute: true,
         }
     }
 }
@@ -175,6 +178,9 @@ impl Attempt<'_, '_> {
                 }
             }
         }
+        if !self.settings.refute {
+            return self.not_proved();
+        }
         let sizes = [(2, 2)];
         let memory = self.settings.memory;
         if let Some(found) = refute(self.program, mode, self.left(SMALL_CLIENTS), &sizes, memory) {
@@ -196,11 +202,12 @@ impl Attempt<'_, '_> {
         if let Some(found) = refute(self.program, mode, self.left(LARGE_CLIENTS), &sizes, memory) {
             return Verdict::Refuted(Box::new(found));
         }
-        Verdict::NotProved(
-            self.gap
-                .take()
-                .unwrap_or(Gap { reason: "no linearization points were found".into(), halt: None }),
-        )
+        self.not_proved()
+    }
+
+    fn not_proved(&mut self) -> Verdict {
+        let nothing = Gap { reason: "no linearization points were found".into(), halt: None };
+        Verdict::NotProved(self.gap.take().unwrap_or(nothing))
     }
 
     fn gives_points(&self) -> bool {

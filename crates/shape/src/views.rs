@@ -17,16 +17,15 @@
 
 use std::collections::VecDeque;
 
-use linpoint_lang::program::{Action, Edge, Exit, Expr, Place};
 use rustc_hash::FxHashMap;
 
 use crate::budget::Budget;
-use crate::exec::Points;
 use crate::layout::{Layout, Mask, STRANGER, Scalar};
 use crate::merge::{merge, project};
+use crate::records::{Cut, cut, cuts, holds_nameless};
 use crate::run::{Halt, Steps, Trouble, Ways};
 use crate::store::{Domain, Store};
-use crate::structure::{Effect, IDLE, Structure, TRACKED};
+use crate::structure::{IDLE, Structure};
 use crate::threads::End;
 
 /// What was found, and how.
@@ -94,8 +93,8 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
                     continue;
                 };
                 if after.iter().any(|(_, effect)| *effect) {
-                    let record = cut(steps.layout, view, *needs);
-                    if record.is_none_or(|record| !found.records.covers(&(pc, edge as u16), &record)) {
+                    let record = cut(steps.layout, view, edge, needs);
+                    if record.is_none_or(|(at, record)| !found.records.covers(&at, &record)) {
                         return Err("a step that others notice has no record".into());
                     }
                 }
@@ -108,9 +107,12 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
             return Err("a step leads out of the views".into());
         }
     }
+    let mut groups: FxHashMap<Shared, Vec<&Structure>> = FxHashMap::default();
+    for view in &found.views.all {
+        groups.entry(shared_part(steps.layout, view)).or_default().push(view);
+    }
     for (record, at) in found.records.all.iter().zip(&found.steps_of) {
-        let group = shared_part(steps.layout, record);
-        for view in found.views.all.iter().filter(|view| shared_part(steps.layout, view) == group) {
+        for view in groups.get(&shared_part(steps.layout, record)).into_iter().flatten() {
             for next in interference(steps, view, record, *at).map_err(fail)? {
                 if !found.views.covers(&(), &next) {
                     return Err("interference leads out of the views".into());
@@ -162,7 +164,9 @@ impl Search<'_, '_> {
                 self.own_steps(view)
             } else if let Some(record) = self.open_records.pop_front() {
                 self.record_open[record as usize] = false;
-                let views = self.members[self.record_group[record as usize] as usize].views.clone();
+                let mut views = self.members[self.record_group[record as usize] as usize].views.clone();
+                // Views whose turn comes anyway meet the record then.
+                views.retain(|view| !self.view_state[*view as usize].1);
                 views.iter().try_for_each(|view| self.interfere(*view, record))
             } else if let Some(view) = self.shaken.pop_front() {
                 self.view_state[view as usize].1 = false;
@@ -243,12 +247,13 @@ impl Search<'_, '_> {
             for edge in 0..layout.program.nodes[usize::from(pc)].edges.len() {
                 let Ways::After(after) = self.steps.edge(&view, 0, edge, false, false)? else { continue };
                 if after.iter().any(|(_, effect)| *effect) {
-                    let Some(record) = cut(layout, &view, self.cuts[usize::from(pc)][edge]) else {
+                    let Some((at, record)) = cut(layout, &view, edge, &self.cuts[usize::from(pc)][edge])
+                    else {
                         let trouble =
                             Trouble::Unsupported("a lock on a record that no variable leads to".into());
                         return Err(Halt { trouble, at: (pc, edge as u16), before: view });
                     };
-                    self.add_record((pc, edge as u16), record);
+                    self.add_record(at, record);
                 }
                 for (next, _) in after {
                     self.steps.settle(next, 0, &mut out)?;
@@ -302,11 +307,6 @@ fn interference(
     Ok(out)
 }
 
-fn holds_nameless(layout: &Layout<'_>, s: &Structure) -> bool {
-    let held = layout.bit(0, layout.held);
-    s.nodes.iter().any(|node| node.many && node.mask & held != 0)
-}
-
 /// Shared scalars and names, with which locks are free.
 fn shared_part(layout: &Layout<'_>, s: &Structure) -> Shared {
     let mut globals = s.globals;
@@ -324,107 +324,4 @@ fn shared_part(layout: &Layout<'_>, s: &Structure) -> Shared {
     masks.sort_unstable();
     masks.push(s.nodes[0].mask & layout.shared);
     (globals, masks)
-}
-
-/// Bits and scalars that a step needs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cut {
-    bits: Mask,
-    scalars: u64,
-}
-
-/// For each edge, what of its thread it reads.
-fn cuts(layout: &Layout<'_>, points: &Points) -> Vec<Vec<Cut>> {
-    let program = layout.program;
-    let operations = program.operations.len();
-    let of = |(index, node): (usize, &linpoint_lang::program::Node)| {
-        let mut cuts = vec![Cut::default(); node.edges.len()];
-        if node.op.index() >= operations {
-            return cuts;
-        }
-        for (number, edge) in node.edges.iter().enumerate() {
-            let op = node.op.index();
-            let cut = &mut cuts[number];
-            reads(edge, &mut |local| {
-                if let Some(bit) = layout.local_bit[op][local] {
-                    cut.bits |= layout.bit(0, bit);
-                }
-                if let Some((shift, scalar)) = layout.scalar[op][local] {
-                    let width = if scalar == Scalar::Bool { 3 } else { 7 };
-                    cut.scalars |= width << shift;
-                }
-            });
-            let marked = match points {
-                Points::Given => edge.marks().next().is_some(),
-                Points::At(list) => {
-                    list.iter().any(|(n, e, _)| (usize::from(*n), usize::from(*e)) == (index, number))
-                }
-            };
-            if marked || reads_argument(edge) {
-                cut.bits |= layout.bit(0, layout.argument);
-            }
-        }
-        cuts
-    };
-    program.nodes.iter().enumerate().map(of).collect()
-}
-
-fn reads_argument(edge: &Edge) -> bool {
-    let mut found = false;
-    reads(edge, &mut |local| found |= local == 0);
-    found
-}
-
-/// The locals that a step reads, in code and annotations.
-fn reads(edge: &Edge, see: &mut impl FnMut(usize)) {
-    let mut expr = |e: &Expr| {
-        e.places(&mut |place| {
-            if let Place::Local(local) = place {
-                see(local.index());
-            }
-        });
-    };
-    for action in &edge.actions {
-        match action {
-            Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => expr(e),
-            Action::Assign(place, e) => {
-                expr(e);
-                expr(&Expr::Read(place.clone()));
-            }
-            Action::Choose(_, lo, hi) => {
-                expr(lo);
-                expr(hi);
-            }
-            Action::New { fields, .. } => fields.iter().for_each(|(_, e)| expr(e)),
-            Action::Lock(place) | Action::Unlock(place) => expr(&Expr::Read(place.clone())),
-            Action::Mark(mark) => {
-                mark.when.iter().for_each(&mut expr);
-            }
-            Action::Claim(_) => {}
-        }
-    }
-    if let Exit::Return(values) = &edge.exit {
-        values.iter().for_each(expr);
-    }
-}
-
-/// The view before a step, without what the step does not read. `None` if it holds a lock on a nameless record.
-fn cut(layout: &Layout<'_>, view: &Structure, cut: Cut) -> Option<Structure> {
-    let mut record = view.clone();
-    let own = layout.thread_bits(0);
-    let held = layout.bit(0, layout.held);
-    for node in &mut record.nodes {
-        // Names of nodes whose lock is held are kept: mutual exclusion hangs on them.
-        if node.mask & held == 0 {
-            node.mask &= !own | cut.bits;
-        }
-    }
-    let thread = &mut record.threads[0];
-    thread.effect = Effect::Open;
-    thread.seen &= TRACKED;
-    thread.scalars &= cut.scalars;
-    if record.canon(layout).is_err() || holds_nameless(layout, &record) {
-        return None;
-    }
-    Some(record)
 }

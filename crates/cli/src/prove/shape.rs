@@ -93,6 +93,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         },
         time: args.time_limit,
         memory: shape.memory_limit.unwrap_or(4 << 30),
+        refute: true,
     };
     let report = prove(program, &settings);
     if let Some(path) = &shape.dump {
