@@ -10,6 +10,7 @@ mod child;
 mod file;
 pub mod history;
 mod peers;
+pub mod shape;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -7,6 +7,7 @@
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
 //! cargo xtask bench explore                          executions per second of the explorer, beside loom and shuttle
 //! cargo xtask bench model                            states per second of the explorer of models, beside stateright
+//! cargo xtask bench shape                            proofs of linked structures, beside Amit's table 5.1
 //! cargo xtask bench monitor                          what logging costs and how fast it is checked, beside other ways to log
 //! ```
 
@@ -17,7 +18,7 @@ mod solvers;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | solvers | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench explore | bench model | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci | solvers | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench explore | bench model | bench shape | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
             Some(options) => bench::bars::run(&options),
             None => Err(USAGE.into()),
         },
+        ["bench", "shape"] => bench::shape::run(),
         ["bench", suite @ ("explore" | "model" | "monitor")] => bench::workspace(suite),
         _ => Err(USAGE.into()),
     };

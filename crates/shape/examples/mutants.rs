@@ -9,6 +9,7 @@ fn main() {
         let text = std::fs::read_to_string(&file).expect("a program");
         let (programs, _) = linpoint_lang::compile(&text);
         let program = programs.first().expect("an object");
-        println!("{file}: {:?}", attack(program, Duration::from_secs(2), Duration::from_secs(5)));
+        let found = attack(program, Duration::from_secs(2), Duration::from_secs(5), 50_000);
+        println!("{file}: {found:?}");
     }
 }

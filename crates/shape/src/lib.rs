@@ -27,6 +27,7 @@
 //! The crate prints nothing and reads no files.
 
 pub mod budget;
+pub mod certificate;
 pub mod choices;
 pub mod concrete;
 pub mod cover;

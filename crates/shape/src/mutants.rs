@@ -6,7 +6,11 @@ use linpoint_lang::Program;
 use linpoint_lang::program::{Action, Expr, Place};
 use linpoint_model::{Bounds, Mode, Verdict as Explored, Workload, Wrong, explore};
 
-use crate::prove::{Choice, Settings, Verdict, prove};
+use crate::concrete::World;
+use crate::cover::cover;
+use crate::layout::Layout;
+use crate::prove::{Choice, Invariant, Proof, Settings, Verdict, prove};
+use crate::run::Steps;
 
 /// What came of an attack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,19 +21,23 @@ pub struct Attack {
     pub proved: usize,
 }
 
-/// Tries to prove every mutant, each for so long; what is proved is explored, for so long.
+/// Tries to prove every mutant, each for so long; what is proved is explored, for so long, and so many of its concrete states are looked up.
 ///
 /// # Errors
 /// A mutant that is proved, and wrong.
-pub fn attack(program: &Program, time: Duration, explore_for: Duration) -> Result<Attack, String> {
+pub fn attack(
+    program: &Program,
+    time: Duration,
+    explore_for: Duration,
+    states: usize,
+) -> Result<Attack, String> {
     let mut attack = Attack::default();
     for (what, mutant) in mutants(program) {
         attack.mutants += 1;
         for points in [Choice::Auto, Choice::Inferred] {
             let settings = Settings { points, time: Some(time), refute: false, ..Settings::default() };
-            if !matches!(prove(&mutant, &settings).verdict, Verdict::Proved(_)) {
-                continue;
-            }
+            let Verdict::Proved(proof) = prove(&mutant, &settings).verdict else { continue };
+            covered(&mutant, &proof, states).map_err(|wrong| format!("{what}: proved, but {wrong}"))?;
             let bounds = Bounds { time: Some(explore_for), ..Bounds::default() };
             let explored = explore(&mutant, &Workload::general(&mutant, 2, 2), Mode::Anywhere, &bounds);
             if let Explored::Violated(violation) = &explored.verdict
@@ -42,6 +50,21 @@ pub fn attack(program: &Program, time: Duration, explore_for: Duration) -> Resul
         }
     }
     Ok(attack)
+}
+
+/// Looks up concrete states of a program in its proof; a run that goes wrong is wrong, too.
+fn covered(program: &Program, proof: &Proof, states: usize) -> Result<(), String> {
+    let Invariant::Views(found) = &proof.invariant else { return Ok(()) };
+    let layout = Layout::new(program)?;
+    let steps = Steps { layout: &layout, points: &proof.points };
+    for (threads, calls) in [(2, 2), (3, 1)] {
+        let world = World::new(&layout, &proof.points, threads, calls);
+        let coverage = cover(&steps, &world, threads, states, Some(&found.views), None)?;
+        if coverage.missed > 0 {
+            return Err(format!("not covered: {coverage:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// Every mutant of a program: one action left out, two swapped, one condition turned around or made always true.

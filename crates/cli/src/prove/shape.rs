@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
 use linpoint_lang::program::MarkKind;
 use linpoint_lang::span::line_column;
 use linpoint_model::Verdict as Explored;
+use linpoint_shape::certificate;
 use linpoint_shape::draw;
 use linpoint_shape::exec::{Point, Points};
 use linpoint_shape::layout::Layout;
@@ -41,6 +42,12 @@ pub struct ShapeArgs {
     /// Write the structures in the dot language of Graphviz: those of the proof, or the one at which it failed
     #[arg(long, value_name = "FILE")]
     pub dump: Option<PathBuf>,
+    /// Write the proof, for any number of threads, to be rechecked
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// Recheck a proof that was written: that no step leads out of its structures
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["certificate", "dump"])]
+    pub recheck: Option<PathBuf>,
 }
 
 /// Which points a user can ask for.
@@ -80,6 +87,9 @@ fn scope(text: &str) -> Result<Scope, String> {
 /// Proves, refutes, or says why not.
 pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Fault> {
     let shape = &args.shape;
+    if let Some(path) = &shape.recheck {
+        return recheck(path, program);
+    }
     let settings = Settings {
         scope: shape.threads,
         domain: match shape.domain {
@@ -97,13 +107,12 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     };
     let report = prove(program, &settings);
     if let Some(path) = &shape.dump {
-        let pictures = pictures(program, &report);
-        std::fs::write(path, pictures).map_err(|error| {
-            Fault::usage(
-                format!("cannot write {}: {error}", path.display()),
-                "name a file that can be written",
-            )
-        })?;
+        write(path, &pictures(program, &report))?;
+    }
+    if let (Some(path), Verdict::Proved(proof)) = (&shape.certificate, &report.verdict)
+        && let (Ok(layout), Invariant::Views(found)) = (Layout::new(program), &proof.invariant)
+    {
+        write(path, &certificate::write(&layout, &proof.points, found))?;
     }
     let told = Told { program, text, report: &report, scope: shape.threads };
     let shown = if args.json { told.as_json() } else { told.as_text() };
@@ -113,6 +122,32 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         Verdict::Refuted(_) => Exit::Violated,
         Verdict::NotProved(_) => Exit::Unknown,
     })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Fault> {
+    std::fs::write(path, text).map_err(|error| {
+        Fault::usage(format!("cannot write {}: {error}", path.display()), "name a file that can be written")
+    })
+}
+
+/// A written proof, checked once more.
+fn recheck(path: &Path, program: &Program) -> Result<Exit, Fault> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Fault::usage(
+            format!("cannot read {}: {error}", path.display()),
+            "name a file written by `--certificate`",
+        )
+    })?;
+    let checked = Layout::new(program).and_then(|layout| certificate::recheck(&layout, &text));
+    let (line, exit) = match checked {
+        Ok((views, records)) => (
+            format!("proved: the certificate is closed under every step: {views} views, {records} records\n"),
+            Exit::Holds,
+        ),
+        Err(why) => (format!("not proved: {why}\n"), Exit::Unknown),
+    };
+    let _ = std::io::stdout().write_all(line.as_bytes());
+    Ok(exit)
 }
 
 fn pictures(program: &Program, report: &Report) -> String {

@@ -67,6 +67,28 @@ fn not_proved_with_a_state() {
 }
 
 #[test]
+fn certificates() {
+    let file = "corpus/correct/michael-scott.lin";
+    let certificate = scratch("michael-scott.proof", b"");
+    let path = certificate.display().to_string();
+    assert_eq!(linpoint(&["prove", file, "--certificate", &path], b"").code, 0);
+    let ran = linpoint(&["prove", file, "--recheck", &path], b"");
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.starts_with("proved: the certificate is closed under every step"), "{}", ran.out);
+    // Each line is needed: without one, some step leads out.
+    let text = std::fs::read_to_string(&certificate).expect("the certificate");
+    let lines: Vec<&str> = text.lines().collect();
+    for left_out in [2, lines.len() / 2, lines.len() - 1] {
+        let mut fewer = lines.clone();
+        fewer.remove(left_out);
+        let spoiled = scratch("spoiled.proof", fewer.join("\n").as_bytes());
+        let ran = linpoint(&["prove", file, "--recheck", &spoiled.display().to_string()], b"");
+        assert_eq!(ran.code, 3, "line {left_out}: {}", ran.out);
+    }
+    assert_eq!(linpoint(&["prove", "corpus/correct/dglm.lin", "--recheck", &path], b"").code, 3);
+}
+
+#[test]
 fn bad_use() {
     assert_eq!(linpoint(&["prove", "corpus/correct/treiber.lin", "--threads", "many"], b"").code, 2);
     assert_eq!(linpoint(&["prove", "corpus/correct/treiber.lin", "--threads", "0"], b"").code, 2);

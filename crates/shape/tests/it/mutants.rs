@@ -8,7 +8,7 @@ use crate::corpus::program;
 
 #[track_caller]
 fn check(name: &str) {
-    let attack = attack(&program(name), Duration::from_millis(150), Duration::from_millis(500));
+    let attack = attack(&program(name), Duration::from_millis(150), Duration::from_millis(300), 2000);
     let attack = attack.unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
     assert!(attack.proved > 0 && attack.proved < attack.mutants, "{name}: {attack:?}");
 }

@@ -1,0 +1,168 @@
+//! A proof as a text: the structures that no step leads out of.
+//!
+//! One line says what is proved and where operations take effect, then one line a structure: `view` or `record PC EDGE`, shared scalars, the thread, and each node as `mask/row/other`. Numbers are hexadecimal. Reading it back needs the same
+//! program; [`recheck`] then goes through all steps once and believes nothing: views and records from the text, steps from the program.
+
+use std::fmt::Write as _;
+
+use crate::exec::{Point, Points};
+use crate::initial::initial;
+use crate::layout::Layout;
+use crate::run::Steps;
+use crate::store::{Domain, Store};
+use crate::structure::{Effect, MOST_NODES, Node, Structure, Thread};
+use crate::threads::End;
+use crate::views::{Found, is_inductive};
+
+const EFFECTS: [Effect; 6] =
+    [Effect::Open, Effect::Done, Effect::Gave, Effect::Empty, Effect::True, Effect::False];
+
+/// Writes a proof for any number of threads.
+pub fn write(layout: &Layout<'_>, points: &Points, found: &Found) -> String {
+    let mut out = format!("linpoint shape certificate 1 {}\n", layout.program.name);
+    match points {
+        Points::Given => out.push_str("points given\n"),
+        Points::At(list) => {
+            out.push_str("points at");
+            for (node, edge, point) in list {
+                let who = match point {
+                    Point::Own => "own".to_owned(),
+                    Point::Help(bit) => format!("help{bit}"),
+                };
+                let _ = write!(out, " {node}:{edge}:{who}");
+            }
+            out.push('\n');
+        }
+    }
+    for view in &found.views.all {
+        let _ = writeln!(out, "view {}", line(view));
+    }
+    for (record, (node, edge)) in found.records.all.iter().zip(&found.steps_of) {
+        let _ = writeln!(out, "record {node} {edge} {}", line(record));
+    }
+    out
+}
+
+fn line(s: &Structure) -> String {
+    let thread = s.threads[0];
+    let effect = EFFECTS.iter().position(|effect| *effect == thread.effect).unwrap_or(0);
+    let mut out = format!("{:x} {:x} {effect} {:x} {:x}", s.globals, thread.pc, thread.seen, thread.scalars);
+    for node in &s.nodes {
+        let _ = write!(out, " {:x}/{:x}/{:x}", node.mask, node.row, node.other);
+    }
+    out
+}
+
+/// Reads a certificate and checks that it is a proof of the program: how many views and records it has.
+///
+/// # Errors
+/// What is wrong with the text, or with the proof.
+pub fn recheck(layout: &Layout<'_>, text: &str) -> Result<(usize, usize), String> {
+    let mut lines = text.lines();
+    let head = lines.next().unwrap_or_default();
+    if head != format!("linpoint shape certificate 1 {}", layout.program.name) {
+        return Err("this is no certificate of this program".into());
+    }
+    let points = read_points(layout, lines.next().unwrap_or_default())?;
+    let mut found = Found {
+        end: End::Proved,
+        views: Store::new(Domain::Joined),
+        records: Store::new(Domain::Joined),
+        steps_of: Vec::new(),
+        merges: 0,
+    };
+    for line in lines {
+        let mut words = line.split(' ');
+        let bad = || format!("a line that is no structure: {line}");
+        match words.next() {
+            Some("view") => {
+                let s = read_structure(layout, &mut words).ok_or_else(bad)?;
+                found.views.add(&(), s).map_err(|_| bad())?;
+            }
+            Some("record") => {
+                let node: u16 = words.next().and_then(|word| word.parse().ok()).ok_or_else(bad)?;
+                let edge: u16 = words.next().and_then(|word| word.parse().ok()).ok_or_else(bad)?;
+                let edges = layout.program.nodes.get(usize::from(node)).map_or(0, |node| node.edges.len());
+                let s =
+                    read_structure(layout, &mut words).filter(|s| s.threads[0].pc == node).ok_or_else(bad)?;
+                if usize::from(edge) >= edges {
+                    return Err(bad());
+                }
+                let before = found.records.all.len();
+                found.records.add(&(node, edge), s).map_err(|_| bad())?;
+                if found.records.all.len() > before {
+                    found.steps_of.push((node, edge));
+                }
+            }
+            _ => return Err(bad()),
+        }
+    }
+    let steps = Steps { layout, points: &points };
+    is_inductive(&steps, &initial(layout, 1)?, &found)?;
+    Ok((found.views.all.len(), found.records.all.len()))
+}
+
+fn read_points(layout: &Layout<'_>, line: &str) -> Result<Points, String> {
+    let Some(list) = line.strip_prefix("points at") else {
+        return if line == "points given" {
+            Ok(Points::Given)
+        } else {
+            Err("a certificate without points".into())
+        };
+    };
+    let mut points = Vec::new();
+    for word in list.split_whitespace() {
+        let bad = || format!("a point that is none: {word}");
+        let parts: Vec<&str> = word.split(':').collect();
+        let [node, edge, who] = parts[..] else { return Err(bad()) };
+        let who = match who.strip_prefix("help") {
+            None if who == "own" => Point::Own,
+            None => return Err(bad()),
+            Some(bit) => {
+                let bit: u32 = bit.parse().map_err(|_| bad())?;
+                if !layout.global_bit.contains(&Some(bit)) {
+                    return Err(bad());
+                }
+                Point::Help(bit)
+            }
+        };
+        points.push((node.parse().map_err(|_| bad())?, edge.parse().map_err(|_| bad())?, who));
+    }
+    Ok(Points::At(points))
+}
+
+fn read_structure<'t>(layout: &Layout<'_>, words: &mut impl Iterator<Item = &'t str>) -> Option<Structure> {
+    let mut number = || u64::from_str_radix(words.next()?, 16).ok();
+    let globals = number()?;
+    let pc = u16::try_from(number()?).ok()?;
+    let effect = *EFFECTS.get(usize::try_from(number()?).ok()?)?;
+    let seen = u8::try_from(number()?).ok()?;
+    let thread = Thread { pc, effect, seen, scalars: number()? };
+    let known =
+        layout.program.nodes.get(usize::from(pc)).is_some_and(|node| node.op.index() < layout.roles.len());
+    if pc != crate::structure::IDLE && !known {
+        return None;
+    }
+    let naming = layout.naming(1);
+    let room = layout.shared | layout.kinds | layout.thread_bits(0);
+    let mut nodes = Vec::new();
+    for word in words {
+        let mut parts = word.split('/');
+        let mask = u128::from_str_radix(parts.next()?, 16).ok()?;
+        let row = u32::from_str_radix(parts.next()?, 16).ok()?;
+        let other = u32::from_str_radix(parts.next()?, 16).ok()?;
+        if mask & !room != 0 || nodes.len() == MOST_NODES {
+            return None;
+        }
+        let many = !nodes.is_empty() && mask & naming == 0;
+        nodes.push(Node { mask, row, other, many });
+    }
+    let count = nodes.len() as u32;
+    let inside = |row: u32| count == MOST_NODES as u32 || row >> count == 0;
+    if nodes.is_empty() || !nodes.iter().all(|node| inside(node.row) && inside(node.other)) {
+        return None;
+    }
+    let mut s = Structure { threads: vec![thread], globals, nodes };
+    s.canon(layout).ok()?;
+    Some(s)
+}
