@@ -15,8 +15,8 @@ use linpoint_lang::program::{ClientThread, SpecSource};
 use linpoint_lang::span::line_column;
 use linpoint_lang::{Program, compile};
 use linpoint_model::{
-    Bounds, Explored, Limit, Mode, Progress, Schedule, Session, TraceStep, Verdict, Violation, Workload,
-    Wrong, explore_watched, schedule_of,
+    Bounds, Demand, Explored, Limit, Mode, Progress, Schedule, Session, TraceStep, Verdict, Violation,
+    Workload, Wrong, explore_watched, schedule_of,
 };
 use serde_json::json;
 
@@ -50,6 +50,12 @@ pub struct ExploreArgs {
     /// Look also whether every state can still come to a good end
     #[arg(long)]
     pub progress: bool,
+    /// Look also whether some operation returns whenever threads take steps for ever, even if others have stopped
+    #[arg(long, conflicts_with_all = ["progress", "obstruction_free"])]
+    pub lock_free: bool,
+    /// Look also whether a thread that runs alone returns
+    #[arg(long, conflicts_with = "progress")]
+    pub obstruction_free: bool,
     /// Give up after this long, such as `60s`
     #[arg(long, value_name = "TIME", value_parser = crate::args::duration)]
     pub time_limit: Option<Duration>,
@@ -91,7 +97,12 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
     let bounds = Bounds {
         time: args.time_limit,
         memory: args.memory_limit.unwrap_or(4 << 30),
-        progress: args.progress,
+        progress: match (args.progress, args.lock_free, args.obstruction_free) {
+            (true, ..) => Demand::GoodEnd,
+            (_, true, _) => Demand::LockFree,
+            (.., true) => Demand::ObstructionFree,
+            _ => Demand::Nothing,
+        },
         ..Bounds::default()
     };
     if args.step || args.replay.is_some() {
@@ -105,6 +116,7 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         // Taken again with nothing renamed, records keep their numbers from step to step.
         found.schedule = schedule_of(program, &workload, mode, &bounds, violation);
         let session = Session::new(program, &workload, mode, &bounds);
+        // The steps are the same ones, so the number that repeats is too.
         if let (Some(schedule), Ok(mut session)) = (&found.schedule, session) {
             violation.steps = walk::replay(&mut session, schedule).steps;
         }
@@ -187,7 +199,7 @@ fn one_run(
 
 /// What is wrong with a run whose steps are elsewhere.
 fn violation_of(wrong: &Wrong) -> Violation {
-    Violation { wrong: wrong.clone(), steps: Vec::new(), rechecked: true }
+    Violation { wrong: wrong.clone(), steps: Vec::new(), repeats: 0, rechecked: true }
 }
 
 /// A line on standard error while the search goes on, where that is a terminal.
@@ -270,6 +282,18 @@ pub fn wrong(violation: &Violation) -> String {
         Wrong::Deadlock => "deadlock: threads wait, and nobody can go on".into(),
         Wrong::Endless => "a thread goes round for ever without touching anything shared".into(),
         Wrong::Stuck => "no progress: from here on some operation can never return".into(),
+        Wrong::GoesRound => format!(
+            "not lock-free: the last {} steps can be repeated for ever, and no operation returns",
+            violation.repeats
+        ),
+        Wrong::GoesRoundAlone => format!(
+            "not obstruction-free: a thread alone can repeat the last {} steps for ever, and its operation does not return",
+            violation.repeats
+        ),
+        Wrong::Waits => {
+            "not lock-free and not obstruction-free: a thread waits for another, which may have stopped"
+                .into()
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::client::{Workload, arguments, is_data_independent};
 use crate::fusion::{Noticed, local_nodes};
 use crate::monitor::Monitor;
 use crate::pack::Packer;
+use crate::progress::Demand;
 use crate::reference::Reference;
 use crate::search::search;
 use crate::steps::Explorer;
@@ -38,8 +39,8 @@ pub struct Bounds {
     pub states: Option<usize>,
     /// What symbolic sizes are; the usual ones if not given.
     pub sizes: Option<Vec<Word>>,
-    /// Look also whether every state can still come to a good end: all calls made, all returned.
-    pub progress: bool,
+    /// What operations owe each other.
+    pub progress: Demand,
     /// Which reductions to use; all of them, unless one is to be tested.
     pub reductions: Reductions,
     /// How steps are taken; compiled, unless that is to be tested.
@@ -83,7 +84,7 @@ impl Default for Bounds {
             memory: 4 << 30,
             states: None,
             sizes: None,
-            progress: false,
+            progress: Demand::Nothing,
             reductions,
             stepper: Stepper::Compiled,
             claims: Deciding::Decided,
@@ -134,6 +135,12 @@ pub enum Wrong {
     Endless,
     /// From here on some thread can never finish, whatever happens.
     Stuck,
+    /// Threads take steps for ever, and no operation returns.
+    GoesRound,
+    /// A thread alone takes steps for ever, and its operation does not return.
+    GoesRoundAlone,
+    /// A thread waits for others, and lock-freedom or obstruction-freedom was asked for.
+    Waits,
 }
 
 /// A run that is not as it should be.
@@ -143,6 +150,8 @@ pub struct Violation {
     pub wrong: Wrong,
     /// The run, from the start.
     pub steps: Vec<TraceStep>,
+    /// How many steps at its end can be repeated for ever.
+    pub repeats: usize,
     /// Did a second, separate look come to the same end?
     pub rechecked: bool,
 }
@@ -239,6 +248,7 @@ pub(crate) fn explorer<'p>(
         return Err(Limit::CannotStart("a claim quantifies over a term".into()));
     }
     machine.watched = claims.is_some();
+    let of_threads = matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
     let reference = Reference::new(program, &sizes);
     let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread);
     Ok(Explorer {
@@ -250,11 +260,11 @@ pub(crate) fn explorer<'p>(
             false => vec![false; program.nodes.len()],
         },
         packer: Packer::new(&machine),
-        // Claims look at places of the row: those of a thread must stay its own.
+        // Claims look at places of the row: those of a thread must stay its own; and so must the steps of a cycle.
         symmetry: Symmetry::new(
             &machine,
             workload,
-            by_thread || claims.is_some() || !bounds.reductions.symmetry,
+            by_thread || claims.is_some() || of_threads || !bounds.reductions.symmetry,
         ),
         monitor: reference.map(|reference| {
             Monitor::new(reference, threads, mode == Mode::AtPoints, without_points(program))

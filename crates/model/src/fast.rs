@@ -26,12 +26,15 @@ pub(crate) struct Unusual;
 pub(crate) struct Names {
     pub bytes: Vec<u8>,
     pub ends: Vec<usize>,
+    /// Whose step led there.
+    pub threads: Vec<u8>,
 }
 
 impl Names {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.threads.clear();
     }
 
     /// Each name.
@@ -100,6 +103,7 @@ impl Fast<'_> {
             if done.is_err() {
                 break;
             }
+            names.threads.resize(self.memory.done.len(), thread as u8);
         }
         self.memory.parent = parent;
         let mut ends = std::mem::take(&mut self.memory.done);

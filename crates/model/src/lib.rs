@@ -32,6 +32,7 @@ mod fusion;
 mod monitor;
 mod namer;
 mod pack;
+mod progress;
 mod reference;
 mod schedule;
 mod search;
@@ -46,6 +47,7 @@ pub use explore::{
     Bounds, Deciding, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation, Wrong,
     explore, explore_watched,
 };
+pub use progress::Demand;
 pub use reference::{argument_value, result_value};
 pub use schedule::{BadSchedule, Move, Schedule};
 pub use session::{Moved, Session, schedule_of};

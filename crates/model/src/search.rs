@@ -8,6 +8,7 @@ use crate::explore::{Bounds, Limit, Progress, Stepper, Verdict, Violation, Wrong
 use crate::fast::{Fast, Names, Scratch, Unusual};
 use crate::namer::Namer;
 use crate::pack::Full;
+use crate::progress::{Arc, Demand, Graph};
 use crate::steps::Explorer;
 use crate::store::{FIRST, StateId, Store, hash};
 use crate::trace;
@@ -41,7 +42,8 @@ pub(crate) fn search(
     store.insert(&names.bytes, hash(&names.bytes), FIRST);
     let mut level = Level { depth: 0, left: 1 };
     let mut hashes = Vec::new();
-    let mut ends = Ends::default();
+    let mut graph = Graph::default();
+    let waiting_is_wrong = matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
     let (mut next, mut visited) = (Some(FIRST), 0_usize);
     while let Some(id) = next {
         if level.left == 0 {
@@ -52,7 +54,7 @@ pub(crate) fn search(
             return (Verdict::Unknown(Limit::States), level.depth);
         }
         if visited % 1024 == 0
-            && let Some(limit) = beyond(explorer, store, &ends, bounds, start)
+            && let Some(limit) = beyond(explorer, store, &graph, bounds, start)
         {
             return (Verdict::Unknown(limit), level.depth);
         }
@@ -69,36 +71,72 @@ pub(crate) fn search(
         if found.is_err()
             && let Err(wrong) = slowly(explorer, store.get(id), &mut names)
         {
-            return (Verdict::Violated(violation(explorer, &initial, store, id, wrong)), level.depth + 1);
+            let overflowed = explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed);
+            let verdict = match overflowed {
+                true => Verdict::Unknown(Limit::Results),
+                false => Verdict::Violated(violation(explorer, &initial, store, way_to(store, id), wrong)),
+            };
+            return (verdict, level.depth + 1);
         }
         if names.ends.is_empty() {
             if !explorer.is_finished(store.get(id)) {
-                let wrong = violation(explorer, &initial, store, id, Wrong::Deadlock);
+                let wrong = violation(explorer, &initial, store, way_to(store, id), Wrong::Deadlock);
                 return (Verdict::Violated(wrong), level.depth);
             }
-            ends.finished.push(id);
+            graph.finished.push(id);
+        }
+        if waiting_is_wrong && explorer.has_waiting(store.get(id), &names.threads).unwrap_or(false) {
+            let wrong = violation(explorer, &initial, store, way_to(store, id), Wrong::Waits);
+            return (Verdict::Violated(wrong), level.depth);
         }
         explorer.transitions += names.ends.len() as u64;
         hashes.clear();
         hashes.extend(names.iter().map(hash));
-        for (name, hash) in names.iter().zip(&hashes) {
-            let to = store.insert(name, *hash, id);
-            if bounds.progress {
-                ends.edges.push((to, id));
+        for (index, name) in names.iter().enumerate() {
+            let to = store.insert(name, hashes[index], id);
+            if bounds.progress != Demand::Nothing {
+                graph.arcs.push(Arc { from: id, thread: names.threads[index], to });
             }
         }
         next = store.after(id);
     }
-    if let Some(limit) = beyond(explorer, store, &ends, bounds, start) {
+    if let Some(limit) = beyond(explorer, store, &graph, bounds, start) {
         return (Verdict::Unknown(limit), level.depth);
     }
-    if bounds.progress
-        && let Some(stuck) = ends.first_stuck(store)
-    {
-        let wrong = violation(explorer, &initial, store, stuck, Wrong::Stuck);
-        return (Verdict::Violated(wrong), level.depth);
+    let wrong = match bounds.progress {
+        Demand::Nothing => None,
+        Demand::GoodEnd => graph
+            .first_stuck(store)
+            .map(|stuck| violation(explorer, &initial, store, way_to(store, stuck), Wrong::Stuck)),
+        Demand::LockFree | Demand::ObstructionFree => {
+            let alone = bounds.progress == Demand::ObstructionFree;
+            let wrong = if alone { Wrong::GoesRoundAlone } else { Wrong::GoesRound };
+            graph.cycle(store, alone).map(|cycle| {
+                let mut way = way_to(store, cycle[0]);
+                let before = violation(explorer, &initial, store, way.clone(), Wrong::Stuck).steps.len();
+                way.extend_from_slice(&cycle[1..]);
+                let mut found = violation(explorer, &initial, store, way, wrong);
+                found.repeats = found.steps.len().saturating_sub(before);
+                found
+            })
+        }
+    };
+    match wrong {
+        Some(wrong) => (Verdict::Violated(wrong), level.depth),
+        None => (Verdict::Holds, level.depth),
     }
-    (Verdict::Holds, level.depth)
+}
+
+/// The states by which a state was first reached, itself included.
+fn way_to(store: &Store, last: StateId) -> Vec<StateId> {
+    let mut way = vec![last];
+    while let Some(&id) = way.last()
+        && id != FIRST
+    {
+        way.push(store.parent(id));
+    }
+    way.reverse();
+    way
 }
 
 /// How deep the search is, and how many states of this depth are left.
@@ -111,7 +149,7 @@ struct Level {
 fn beyond(
     explorer: &Explorer<'_>,
     store: &Store,
-    ends: &Ends,
+    graph: &Graph,
     bounds: &Bounds,
     start: Instant,
 ) -> Option<Limit> {
@@ -122,19 +160,21 @@ fn beyond(
         return Some(Limit::Results);
     }
     let monitor = explorer.monitor.as_ref().map_or(0, |monitor| monitor.memory());
-    let used = store.memory() + ends.edges.capacity() * 8 + ends.finished.capacity() * 4 + monitor;
+    let used = store.memory() + graph.memory() + monitor;
     (store.is_full() || used > bounds.memory).then_some(Limit::Memory)
 }
 
 /// The names of the states that steps lead to, by the interpreter.
 fn slowly(explorer: &mut Explorer<'_>, packed: &[u8], names: &mut Names) -> Result<(), Wrong> {
     names.clear();
-    let mut full = explorer.state_of(packed);
+    let full = explorer.state_of(packed);
     let mut out = Vec::new();
-    explorer.successors(&full, &mut out).map_err(|bad| bad.wrong)?;
+    for thread in 0..explorer.machine.threads {
+        explorer.successors_of(&full, thread, &mut out).map_err(|bad| bad.wrong)?;
+        names.threads.resize(out.len(), thread as u8);
+    }
     for walker in out {
-        full = walker.full;
-        explorer.name_into(&full, names);
+        explorer.name_into(&walker.full, names);
     }
     Ok(())
 }
@@ -143,11 +183,11 @@ fn violation(
     explorer: &mut Explorer<'_>,
     initial: &Full,
     store: &Store,
-    last: StateId,
+    way: Vec<StateId>,
     wrong: Wrong,
 ) -> Violation {
     explorer.recording = true;
-    let found = trace::find(explorer, initial, store, last, &wrong);
+    let found = trace::find(explorer, initial, store, way, &wrong);
     explorer.recording = false;
     let steps = found.unwrap_or_default();
     let rechecked = match wrong {
@@ -157,36 +197,5 @@ fn violation(
         },
         _ => !steps.is_empty(),
     };
-    Violation { wrong, steps, rechecked }
-}
-
-/// Steps between states, and the states in which all is done.
-#[derive(Default)]
-struct Ends {
-    edges: Vec<(StateId, StateId)>,
-    finished: Vec<StateId>,
-}
-
-impl Ends {
-    /// The first state from which no finished one can be reached.
-    fn first_stuck(mut self, store: &Store) -> Option<StateId> {
-        self.edges.sort_unstable();
-        let mut ends_well = vec![false; store.end()];
-        let mut open = self.finished;
-        while let Some(state) = open.pop() {
-            if std::mem::replace(&mut ends_well[state as usize], true) {
-                continue;
-            }
-            let first = self.edges.partition_point(|(to, _)| *to < state);
-            open.extend(self.edges[first..].iter().take_while(|(to, _)| *to == state).map(|(_, from)| *from));
-        }
-        let mut next = Some(FIRST);
-        while let Some(state) = next {
-            if !ends_well[state as usize] {
-                return Some(state);
-            }
-            next = store.after(state);
-        }
-        None
-    }
+    Violation { wrong, steps, repeats: 0, rechecked }
 }

@@ -211,7 +211,15 @@ pub fn schedule_of(
     violation: &Violation,
 ) -> Option<Schedule> {
     let mut session = Session::new(program, workload, mode, bounds).ok()?;
-    let ends_wrong = !matches!(violation.wrong, Wrong::Deadlock | Wrong::Stuck | Wrong::Endless);
+    let ends_wrong = !matches!(
+        violation.wrong,
+        Wrong::Deadlock
+            | Wrong::Stuck
+            | Wrong::Endless
+            | Wrong::GoesRound
+            | Wrong::GoesRoundAlone
+            | Wrong::Waits
+    );
     let mut found = None;
     for step in &violation.steps {
         let wanted = named(session.machine(), &step.state);

@@ -87,39 +87,79 @@ impl Explorer<'_> {
 
     /// Every state that one step of one thread leads to.
     pub(crate) fn successors(&mut self, full: &Full, out: &mut Vec<Walker>) -> Result<(), Bad> {
+        (0..self.machine.threads).try_for_each(|thread| self.successors_of(full, thread, out))
+    }
+
+    /// Every state that one step of this thread leads to.
+    pub(crate) fn successors_of(
+        &mut self,
+        full: &Full,
+        thread: usize,
+        out: &mut Vec<Walker>,
+    ) -> Result<(), Bad> {
+        match self.machine.pc(&full.state, thread) {
+            Some(_) => {
+                let walker = Walker { full: full.clone(), steps: Vec::new() };
+                self.visible_step(walker, thread, out)
+            }
+            None => self.call(full, thread, out),
+        }
+    }
+
+    /// Does some thread wait for others: inside an operation, or at its first step after a call? `moving` are the threads that have a step.
+    pub(crate) fn has_waiting(&mut self, packed: &[u8], moving: &[u8]) -> Result<bool, Bad> {
+        let full = self.state_of(packed);
         for thread in 0..self.machine.threads {
             match self.machine.pc(&full.state, thread) {
-                Some(_) => {
-                    let walker = Walker { full: full.clone(), steps: Vec::new() };
-                    self.visible_step(walker, thread, out)?;
-                }
-                None => self.call(full, thread, out)?,
+                Some(_) if !moving.contains(&(thread as u8)) => return Ok(true),
+                Some(_) => {}
+                None if self.waits_at_call(&full, thread)? => return Ok(true),
+                None => {}
             }
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// Could the thread call something and then find its first visible step closed?
+    fn waits_at_call(&mut self, full: &Full, thread: usize) -> Result<bool, Bad> {
+        for (op, args) in self.calls(full, thread) {
+            let fresh = args.iter().filter(|word| **word == FRESH).count() as u8;
+            let mut ready = Vec::new();
+            let walker = self.called(full, thread, op, &args, fresh);
+            self.run_locally(walker, thread, &mut ready)?;
+            for walker in ready {
+                let pc = self.machine.pc(&walker.full.state, thread);
+                let mut out = Vec::new();
+                self.visible_step(walker, thread, &mut out)?;
+                if pc.is_some_and(|pc| !self.local[pc.index()]) && out.is_empty() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// What an idle thread may call next.
+    fn calls(&self, full: &Full, thread: usize) -> Vec<(OpId, Vec<Word>)> {
+        let made = usize::from(full.made[thread]);
+        match &self.workload.threads[thread] {
+            _ if made >= self.workload.calls(thread) => Vec::new(),
+            ClientThread::Calls(calls) => vec![calls[made].clone()],
+            ClientThread::Any(ops, _) => {
+                let of = |op: &OpId| {
+                    let op = *op;
+                    self.arguments[op.index()].iter().map(move |args| (op, args.clone()))
+                };
+                ops.iter().flat_map(of).collect()
+            }
+        }
     }
 
     fn call(&mut self, full: &Full, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
-        let made = usize::from(full.made[thread]);
-        if made >= self.workload.calls(thread) {
-            return Ok(());
+        for (op, args) in self.calls(full, thread) {
+            self.make_call(full, thread, op, &args, out)?;
         }
-        let workload = self.workload;
-        match &workload.threads[thread] {
-            ClientThread::Calls(calls) => {
-                let (op, args) = &calls[made];
-                self.make_call(full, thread, *op, args, out)
-            }
-            ClientThread::Any(ops, _) => {
-                for op in ops {
-                    for index in 0..self.arguments[op.index()].len() {
-                        let args = self.arguments[op.index()][index].clone();
-                        self.make_call(full, thread, *op, &args, out)?;
-                    }
-                }
-                Ok(())
-            }
-        }
+        Ok(())
     }
 
     fn make_call(

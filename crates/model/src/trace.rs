@@ -8,7 +8,7 @@ use crate::explore::Wrong;
 use crate::pack::Full;
 use crate::reference::{CallId, Reference, ResultId, SpecId};
 use crate::steps::Explorer;
-use crate::store::{FIRST, StateId, Store};
+use crate::store::{StateId, Store};
 
 /// What a thread did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,28 +44,21 @@ pub struct TraceStep {
     pub state: State,
 }
 
-/// The run that leads to the violation: along the states by which it was found, each reached by a step from the one before. States are kept with their
+/// The run that leads to the violation: along the states of the way to it, each reached by a step from the one before. States are kept with their
 /// threads renamed; the names are followed, so that each thread keeps its own.
 pub(crate) fn find(
     explorer: &mut Explorer<'_>,
     initial: &Full,
     store: &Store,
-    last: StateId,
+    way: Vec<StateId>,
     wrong: &Wrong,
 ) -> Option<Vec<TraceStep>> {
-    let mut path = vec![last];
-    while let Some(&id) = path.last()
-        && id != FIRST
-    {
-        path.push(store.parent(id));
-    }
-    path.reverse();
     let threads = explorer.machine.threads;
     let mut full = initial.clone();
     // The thread at each place is really this one.
     let mut real: Vec<usize> = (0..threads).collect();
     let mut steps = Vec::new();
-    for id in path.into_iter().skip(1) {
+    for id in way.into_iter().skip(1) {
         let mut out = Vec::new();
         // A state on the way has no bad step, or it would have been the last.
         explorer.successors(&full, &mut out).ok()?;
@@ -88,7 +81,7 @@ pub(crate) fn find(
     match (explorer.successors(&full, &mut out), wrong) {
         (Err(bad), wrong) if bad.wrong == *wrong => keep(explorer, bad.steps, &real, &mut steps),
         (Ok(()), Wrong::Deadlock) if out.is_empty() => {}
-        (Ok(()), Wrong::Stuck) => {}
+        (Ok(()), Wrong::Stuck | Wrong::GoesRound | Wrong::GoesRoundAlone | Wrong::Waits) => {}
         _ => return None,
     }
     Some(steps)

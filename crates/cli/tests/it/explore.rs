@@ -124,3 +124,27 @@ fn claims() {
         ran.out
     );
 }
+
+/// Cycles, and threads that wait.
+#[test]
+fn lock_freedom() {
+    let small =
+        |file: &str, flag: &str| linpoint(&["explore", file, "--threads", "2", "--ops", "1", flag], b"");
+    assert_eq!(small("corpus/correct/treiber.lin", "--lock-free").code, 0);
+    assert_eq!(small("corpus/correct/treiber.lin", "--obstruction-free").code, 0);
+    let ran = small("corpus/correct/two-lock.lin", "--lock-free");
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.out.starts_with("violated: not lock-free and not obstruction-free: a thread waits"),
+        "{}",
+        ran.out
+    );
+    let ran = small("corpus/correct/herlihy-wing.lin", "--obstruction-free");
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.out.starts_with("violated: not obstruction-free: a thread alone can repeat the last "),
+        "{}",
+        ran.out
+    );
+    assert_eq!(small("corpus/correct/treiber.lin", "--progress").code, 0);
+}

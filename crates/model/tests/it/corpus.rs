@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use linpoint_lang::{Program, compile};
-use linpoint_model::{Bounds, Deciding, Explored, Mode, Verdict, Workload, Wrong, explore};
+use linpoint_model::{Bounds, Deciding, Demand, Explored, Mode, Verdict, Workload, Wrong, explore};
 
 /// Programs: path, text, lowered.
 pub fn programs() -> Vec<(PathBuf, String, Program)> {
@@ -82,7 +82,7 @@ fn every_point_is_as_expected() {
 
 #[test]
 fn progress_is_as_expected() {
-    let progress = Bounds { progress: true, ..histories_only() };
+    let progress = Bounds { progress: Demand::GoodEnd, ..histories_only() };
     for (path, text, program) in programs() {
         let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
         let wanted = match expected(&text, "progress") {

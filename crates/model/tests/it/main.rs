@@ -2,6 +2,7 @@
 
 mod claims;
 mod corpus;
+mod progress;
 mod reductions;
 mod sessions;
 mod steppers;

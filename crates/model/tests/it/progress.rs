@@ -1,0 +1,77 @@
+//! Lock-freedom and obstruction-freedom: cycles, and threads that wait.
+
+use linpoint_lang::{Program, compile};
+use linpoint_model::{Bounds, Deciding, Demand, Mode, Verdict, Workload, Wrong, explore};
+
+use crate::corpus::programs;
+
+/// What is said about a program with two threads.
+fn said(program: &Program, workload: &Workload, progress: Demand) -> String {
+    let bounds = Bounds { progress, claims: Deciding::Ignored, ..Bounds::default() };
+    match explore(program, workload, Mode::Anywhere, &bounds).verdict {
+        Verdict::Holds => "holds".into(),
+        Verdict::Violated(violation) => {
+            let cycle = matches!(violation.wrong, Wrong::GoesRound | Wrong::GoesRoundAlone);
+            assert!(violation.rechecked && cycle == (violation.repeats > 0), "{violation:?}");
+            if violation.wrong == Wrong::GoesRoundAlone {
+                let end = &violation.steps[violation.steps.len() - violation.repeats..];
+                assert!(end.iter().all(|step| step.thread == end[0].thread));
+            }
+            format!("{:?}", violation.wrong)
+        }
+        Verdict::Unknown(limit) => format!("{limit:?}"),
+    }
+}
+
+#[test]
+fn of_the_corpus() {
+    let expected = [
+        ("treiber", "holds", "holds"),
+        ("michael-scott", "holds", "holds"),
+        ("elimination-stack", "holds", "holds"),
+        // A dequeue of nothing waits for an enqueue by going round.
+        ("herlihy-wing", "GoesRound", "GoesRoundAlone"),
+        ("two-lock", "Waits", "Waits"),
+    ];
+    for (name, lock_free, obstruction_free) in expected {
+        let (.., program) = programs()
+            .into_iter()
+            .find(|(path, ..)| path.ends_with(format!("{name}.lin")))
+            .expect("it is there");
+        let workload = Workload::general(&program, 2, 1);
+        assert_eq!(said(&program, &workload, Demand::LockFree), lock_free, "{name}");
+        assert_eq!(said(&program, &workload, Demand::ObstructionFree), obstruction_free, "{name}");
+    }
+    for name in ["ticket-lock", "mcs-lock"] {
+        let (.., program) = programs()
+            .into_iter()
+            .find(|(path, ..)| path.ends_with(format!("{name}.lin")))
+            .expect("it is there");
+        let mut workload = Workload::of(&program.clients[0]);
+        workload.threads.truncate(2);
+        assert_eq!(said(&program, &workload, Demand::LockFree), "GoesRound", "{name}");
+        assert_eq!(said(&program, &workload, Demand::ObstructionFree), "GoesRoundAlone", "{name}");
+    }
+}
+
+/// Two that undo each other's work for ever: each alone returns at once.
+#[test]
+fn a_livelock() {
+    let text = "object T {
+      shared x: int
+      op f() { loop {
+        x = 1
+        if x == 1 { return }
+      } }
+      op g() { loop {
+        x = 2
+        if x == 2 { return }
+      } }
+      client c { thread { f() } thread { g() } }
+    }";
+    let programs = compile(text).0;
+    let workload = Workload::of(&programs[0].clients[0]);
+    assert_eq!(said(&programs[0], &workload, Demand::LockFree), "GoesRound");
+    assert_eq!(said(&programs[0], &workload, Demand::ObstructionFree), "holds");
+    assert_eq!(said(&programs[0], &workload, Demand::GoodEnd), "holds");
+}
