@@ -44,6 +44,9 @@ pub struct ExploreArgs {
     /// So many operations a thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=200))]
     pub ops: Option<u8>,
+    /// Only runs with at most so many preemptions: switches away from a thread that could go on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=250), conflicts_with_all = ["progress", "lock_free", "obstruction_free"])]
+    pub preemptions: Option<u8>,
     /// Let operations take effect only at the linearization points that the program gives
     #[arg(long)]
     pub points: bool,
@@ -84,7 +87,10 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         }
         return Ok(Exit::Bad);
     };
-    let (workload, who) = workload(args, program)?;
+    let (workload, mut who) = workload(args, program)?;
+    if let Some(most) = args.preemptions {
+        let _ = write!(who, " with at most {most} preemptions");
+    }
     let mode = if args.points { Mode::AtPoints } else { Mode::Anywhere };
     if args.points
         && !program.nodes.iter().flat_map(|node| &node.edges).any(|edge| edge.marks().next().is_some())
@@ -95,6 +101,7 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         ));
     }
     let bounds = Bounds {
+        preemptions: args.preemptions,
         time: args.time_limit,
         memory: args.memory_limit.unwrap_or(4 << 30),
         progress: match (args.progress, args.lock_free, args.obstruction_free) {

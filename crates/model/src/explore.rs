@@ -39,6 +39,8 @@ pub struct Bounds {
     pub states: Option<usize>,
     /// What symbolic sizes are; the usual ones if not given.
     pub sizes: Option<Vec<Word>>,
+    /// Only runs with at most so many switches away from a thread that could go on.
+    pub preemptions: Option<u8>,
     /// What operations owe each other.
     pub progress: Demand,
     /// Which reductions to use; all of them, unless one is to be tested.
@@ -84,6 +86,7 @@ impl Default for Bounds {
             memory: 4 << 30,
             states: None,
             sizes: None,
+            preemptions: None,
             progress: Demand::Nothing,
             reductions,
             stepper: Stepper::Compiled,
@@ -247,8 +250,12 @@ pub(crate) fn explorer<'p>(
     if claims.is_some() && !Claims::are_decidable(program) {
         return Err(Limit::CannotStart("a claim quantifies over a term".into()));
     }
+    if bounds.preemptions.is_some() && bounds.progress != Demand::Nothing {
+        return Err(Limit::CannotStart("progress cannot be told from some of the runs".into()));
+    }
     machine.watched = claims.is_some();
-    let of_threads = matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
+    let of_threads =
+        bounds.preemptions.is_some() || matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
     let reference = Reference::new(program, &sizes);
     let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread);
     Ok(Explorer {
@@ -260,7 +267,8 @@ pub(crate) fn explorer<'p>(
             false => vec![false; program.nodes.len()],
         },
         packer: Packer::new(&machine),
-        // Claims look at places of the row: those of a thread must stay its own; and so must the steps of a cycle.
+        // Claims look at places of the row: those of a thread must stay its own. So must the steps of a cycle, and of
+        // the thread that another is preferred to.
         symmetry: Symmetry::new(
             &machine,
             workload,

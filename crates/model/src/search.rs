@@ -39,6 +39,9 @@ pub(crate) fn search(
     });
     let mut names = Names::default();
     explorer.name_into(&initial, &mut names);
+    if bounds.preemptions.is_some() {
+        names.bytes.extend_from_slice(&NOBODY.bytes());
+    }
     store.insert(&names.bytes, hash(&names.bytes), FIRST);
     let mut level = Level { depth: 0, left: 1 };
     let mut hashes = Vec::new();
@@ -64,30 +67,41 @@ pub(crate) fn search(
         }
         visited += 1;
         names.clear();
+        let (packed, turn) = Turn::split(store.get(id), bounds);
         let found = match &mut fast {
-            Some(fast) => fast.successors(&mut explorer.monitor, store.get(id), &mut names),
+            Some(fast) => fast.successors(&mut explorer.monitor, packed, &mut names),
             None => Err(Unusual),
         };
         if found.is_err()
-            && let Err(wrong) = slowly(explorer, store.get(id), &mut names)
+            && let Err(wrong) = slowly(explorer, packed, &mut names)
         {
             let overflowed = explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed);
             let verdict = match overflowed {
                 true => Verdict::Unknown(Limit::Results),
-                false => Verdict::Violated(violation(explorer, &initial, store, way_to(store, id), wrong)),
+                false => Verdict::Violated(violation(
+                    explorer,
+                    &initial,
+                    (store, bounds),
+                    way_to(store, id),
+                    wrong,
+                )),
             };
             return (verdict, level.depth + 1);
         }
         if names.ends.is_empty() {
-            if !explorer.is_finished(store.get(id)) {
-                let wrong = violation(explorer, &initial, store, way_to(store, id), Wrong::Deadlock);
+            if !explorer.is_finished(packed) {
+                let wrong =
+                    violation(explorer, &initial, (store, bounds), way_to(store, id), Wrong::Deadlock);
                 return (Verdict::Violated(wrong), level.depth);
             }
             graph.finished.push(id);
         }
-        if waiting_is_wrong && explorer.has_waiting(store.get(id), &names.threads).unwrap_or(false) {
-            let wrong = violation(explorer, &initial, store, way_to(store, id), Wrong::Waits);
+        if waiting_is_wrong && explorer.has_waiting(packed, &names.threads).unwrap_or(false) {
+            let wrong = violation(explorer, &initial, (store, bounds), way_to(store, id), Wrong::Waits);
             return (Verdict::Violated(wrong), level.depth);
+        }
+        if let Some(most) = bounds.preemptions {
+            turn.limit(&mut names, most);
         }
         explorer.transitions += names.ends.len() as u64;
         hashes.clear();
@@ -107,15 +121,16 @@ pub(crate) fn search(
         Demand::Nothing => None,
         Demand::GoodEnd => graph
             .first_stuck(store)
-            .map(|stuck| violation(explorer, &initial, store, way_to(store, stuck), Wrong::Stuck)),
+            .map(|stuck| violation(explorer, &initial, (store, bounds), way_to(store, stuck), Wrong::Stuck)),
         Demand::LockFree | Demand::ObstructionFree => {
             let alone = bounds.progress == Demand::ObstructionFree;
             let wrong = if alone { Wrong::GoesRoundAlone } else { Wrong::GoesRound };
             graph.cycle(store, alone).map(|cycle| {
                 let mut way = way_to(store, cycle[0]);
-                let before = violation(explorer, &initial, store, way.clone(), Wrong::Stuck).steps.len();
+                let before =
+                    violation(explorer, &initial, (store, bounds), way.clone(), Wrong::Stuck).steps.len();
                 way.extend_from_slice(&cycle[1..]);
-                let mut found = violation(explorer, &initial, store, way, wrong);
+                let mut found = violation(explorer, &initial, (store, bounds), way, wrong);
                 found.repeats = found.steps.len().saturating_sub(before);
                 found
             })
@@ -137,6 +152,49 @@ fn way_to(store: &Store, last: StateId) -> Vec<StateId> {
     }
     way.reverse();
     way
+}
+
+/// Whose step led to a state, and how many preemptions it took: the last bytes of a name, where preemptions are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    pub thread: u8,
+    pub preemptions: u8,
+}
+
+/// Before any step.
+const NOBODY: Turn = Turn { thread: u8::MAX, preemptions: 0 };
+
+impl Turn {
+    fn bytes(self) -> [u8; 2] {
+        [self.thread, self.preemptions]
+    }
+
+    /// A name without its turn, and its turn.
+    pub fn split<'n>(name: &'n [u8], bounds: &Bounds) -> (&'n [u8], Turn) {
+        match name {
+            [packed @ .., thread, preemptions] if bounds.preemptions.is_some() => {
+                (packed, Turn { thread: *thread, preemptions: *preemptions })
+            }
+            _ => (name, NOBODY),
+        }
+    }
+
+    /// Keeps the names that at most so many preemptions lead to, and adds the turn to each. Switching away from a thread that has a step is a preemption.
+    fn limit(self, names: &mut Names, most: u8) {
+        let could_go_on = names.threads.contains(&self.thread);
+        let mut kept = Names::default();
+        for (name, &thread) in names.iter().zip(&names.threads) {
+            let preempted = could_go_on && thread != self.thread;
+            let turn = Turn { thread, preemptions: self.preemptions + u8::from(preempted) };
+            if turn.preemptions <= most {
+                kept.bytes.extend_from_slice(name);
+                kept.bytes.extend_from_slice(&turn.bytes());
+                kept.ends.push(kept.bytes.len());
+                kept.threads.push(thread);
+            }
+        }
+        *names = kept;
+    }
 }
 
 /// How deep the search is, and how many states of this depth are left.
@@ -182,12 +240,12 @@ fn slowly(explorer: &mut Explorer<'_>, packed: &[u8], names: &mut Names) -> Resu
 fn violation(
     explorer: &mut Explorer<'_>,
     initial: &Full,
-    store: &Store,
+    (store, bounds): (&Store, &Bounds),
     way: Vec<StateId>,
     wrong: Wrong,
 ) -> Violation {
     explorer.recording = true;
-    let found = trace::find(explorer, initial, store, way, &wrong);
+    let found = trace::find(explorer, initial, store, way, &wrong, bounds);
     explorer.recording = false;
     let steps = found.unwrap_or_default();
     let rechecked = match wrong {

@@ -4,9 +4,10 @@ use linpoint_lang::interp::State;
 use linpoint_lang::program::{OpId, Word};
 use linpoint_lang::span::Span;
 
-use crate::explore::Wrong;
+use crate::explore::{Bounds, Wrong};
 use crate::pack::Full;
 use crate::reference::{CallId, Reference, ResultId, SpecId};
+use crate::search::Turn;
 use crate::steps::Explorer;
 use crate::store::{StateId, Store};
 
@@ -52,6 +53,7 @@ pub(crate) fn find(
     store: &Store,
     way: Vec<StateId>,
     wrong: &Wrong,
+    bounds: &Bounds,
 ) -> Option<Vec<TraceStep>> {
     let threads = explorer.machine.threads;
     let mut full = initial.clone();
@@ -60,12 +62,16 @@ pub(crate) fn find(
     let mut steps = Vec::new();
     for id in way.into_iter().skip(1) {
         let mut out = Vec::new();
+        let (packed, turn) = Turn::split(store.get(id), bounds);
         // A state on the way has no bad step, or it would have been the last.
-        explorer.successors(&full, &mut out).ok()?;
+        match usize::from(turn.thread) {
+            thread if thread < threads => explorer.successors_of(&full, thread, &mut out).ok()?,
+            _ => explorer.successors(&full, &mut out).ok()?,
+        }
         let mut found = None;
         for next in out {
             let (name, order) = explorer.name_of(&next.full);
-            if name == store.get(id) {
+            if name == packed {
                 found = Some((next.steps, order));
                 break;
             }
@@ -75,7 +81,7 @@ pub(crate) fn find(
         if let Some(order) = order {
             real = order[..threads].iter().map(|place| real[*place]).collect();
         }
-        full = explorer.state_of(store.get(id));
+        full = explorer.state_of(packed);
     }
     let mut out = Vec::new();
     match (explorer.successors(&full, &mut out), wrong) {

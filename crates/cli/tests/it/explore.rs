@@ -125,6 +125,16 @@ fn claims() {
     );
 }
 
+#[test]
+fn preemptions() {
+    let args =
+        ["explore", "corpus/correct/treiber.lin", "--threads", "2", "--ops", "2", "--preemptions", "2"];
+    let ran = linpoint(&args, b"");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let first = "holds: every run of 2 threads with 2 operations each with at most 2 preemptions, ";
+    assert!(ran.out.starts_with(first), "{}", ran.out);
+}
+
 /// Cycles, and threads that wait.
 #[test]
 fn lock_freedom() {

@@ -134,3 +134,44 @@ fn what_a_blocked_thread_did_stays_done() {
     says(text, "Error(AssertFailed)");
     says(&text.replace("assert y == 0", "assert y < 2"), "Deadlock");
 }
+
+/// Bounds on preemptions: more allow more states, enough allow all, and a violation that needs one is not found with none.
+#[test]
+fn preemptions_are_counted() {
+    let find = |name: &str| {
+        let found = programs().into_iter().find(|(path, ..)| path.ends_with(format!("{name}.lin")));
+        found.expect("it is there").2
+    };
+    let run = |program: &linpoint_lang::Program, preemptions: Option<u8>, workload: &Workload| {
+        let bounds = Bounds {
+            preemptions,
+            reductions: Reductions { fusion: true, symmetry: false },
+            ..Bounds::default()
+        };
+        explore(program, workload, Mode::Anywhere, &bounds)
+    };
+    let treiber = find("treiber");
+    let workload = Workload::general(&treiber, 2, 2);
+    let depth = |preemptions| run(&treiber, preemptions, &workload);
+    let counts: Vec<u64> = [0, 1, 2, 40].map(|most| depth(Some(most)).transitions).to_vec();
+    assert!(counts.is_sorted() && counts[0] < counts[1], "{counts:?}");
+    assert!(matches!(depth(Some(2)).verdict, Verdict::Holds));
+    // A lost update: one thread is stopped between its read and its write.
+    let text = "object C : counter {
+      shared n: int
+      op increment() { x = n
+        n = x + 1 }
+      op read() -> int { return n }
+      client c { thread { increment(); read() } thread { increment() } }
+    }";
+    let lost = compile(text).0.remove(0);
+    let workload = Workload::of(&lost.clients[0]);
+    assert_eq!(verdict(&run(&lost, Some(0), &workload).verdict), "holds");
+    assert_eq!(verdict(&run(&lost, Some(1), &workload).verdict), "NotLinearizable");
+    for name in ["treiber-pop-no-cas", "two-lock-dequeue-gap", "snark"] {
+        let program = find(name);
+        let explored = run(&program, Some(4), &Workload::of(&program.clients[0]));
+        let Verdict::Violated(violation) = explored.verdict else { panic!("{name}") };
+        assert!(violation.rechecked, "{name}");
+    }
+}
