@@ -82,6 +82,14 @@ fn broken_programs_are_refuted() {
 }
 
 #[test]
+fn locks_are_not_refuted_by_callers_that_release_what_they_do_not_hold() {
+    for name in ["mcs-lock", "ticket-lock"] {
+        let settings = Settings { time: Some(Duration::from_secs(5)), ..Settings::default() };
+        assert_eq!(verdict(&prove(&program(name), &settings)), "unknown", "{name}");
+    }
+}
+
+#[test]
 fn without_points_the_textbook_points_are_found() {
     for name in
         ["treiber", "two-lock", "michael-scott", "dglm", "michael-scott-early-empty", "pessimistic-set"]
