@@ -323,7 +323,9 @@ fn unless(world: &mut World<'_>, earlier: &[Term], last: Term) -> Term {
 fn is_local(edge: &Edge) -> bool {
     let mut local = true;
     edge.accesses(&mut |place, _| local &= !place.is_shared());
-    let simple = |action: &Action| matches!(action, Action::Assume(_) | Action::Assign(..) | Action::Mark(_));
+    let simple = |action: &Action| {
+        matches!(action, Action::Assume(_) | Action::Assign(..) | Action::Mark(_) | Action::Claim(_))
+    };
     local && edge.actions.iter().all(simple)
 }
 
@@ -351,6 +353,25 @@ pub fn changed(before: &Memory, after: &Memory) -> Vec<Shared> {
 }
 
 impl<'p> Subject<'p> {
+    /// Does the abstraction or a status look at locks? Then what their holders know matters.
+    pub fn looks_at_locks(&self) -> bool {
+        let is_lock = |slot: &Shared| match slot {
+            Shared::Global(global, slot) => {
+                self.program.globals[usize::from(*global)].slots[usize::from(*slot)].ty
+                    == linpoint_lang::program::Type::Lock
+            }
+            _ => false,
+        };
+        let annotations = &self.program.annotations;
+        let when = annotations.abs.iter().filter_map(|abs| abs.over.as_ref()?.3.as_ref());
+        let values = annotations.statuses.iter().flat_map(|at| match &at.status {
+            Status::In => &[][..],
+            Status::Out(values) | Status::InOut(values) => values,
+        });
+        let conditions = annotations.statuses.iter().filter_map(|at| at.when.as_ref());
+        when.chain(values).chain(conditions).any(|e| crate::fact::shared_reads(e).iter().any(is_lock))
+    }
+
     /// What every process that holds a lock knows: section 6.1 of the paper. A process that is named by no lock is not spoken of.
     pub fn every_holder(
         &self,

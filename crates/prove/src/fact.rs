@@ -8,6 +8,7 @@
 //! - `in(v) ==>` field of v is a constant, is not, is a value of a local, is `me`, is `none`;
 //! - `all n: lock[n] == me ==> n is v or w`: which locks a process holds at most;
 //! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds;
+//! - the conditions of linearization points, and their opposites;
 //! - always: `all n: visible[n] ==> state[n] == c`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
 
 use std::collections::BTreeSet;
@@ -122,7 +123,9 @@ impl Facts {
             };
             let guesses =
                 guesser.at(&locals, &result, &indices[place.op.index()].iter().copied().collect::<Vec<_>>());
-            facts.at[usize::from(point.0)].extend(guesses.into_iter().map(Fact::guess));
+            let conditions = conditions(program, place.op);
+            let either = conditions.into_iter().flat_map(|c| [c.clone(), Expr::Not(Box::new(c))]);
+            facts.at[usize::from(point.0)].extend(guesses.into_iter().chain(either).map(Fact::guess));
         }
         facts
     }
@@ -136,6 +139,18 @@ impl Facts {
     pub fn of(&self, point: Point) -> &[Fact] {
         &self.at[usize::from(point.0)]
     }
+}
+
+/// The conditions of an operation's linearization points: after one that was passed its condition holds, as far as it lasts.
+fn conditions(program: &Program, op: OpId) -> Vec<Expr> {
+    let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
+    let mut found: Vec<Expr> = Vec::new();
+    for when in edges.flat_map(|edge| edge.marks()).filter_map(|mark| mark.when.as_ref()) {
+        if !found.contains(when) {
+            found.push(when.clone());
+        }
+    }
+    found
 }
 
 /// An array slot.
@@ -333,6 +348,22 @@ impl<'p> Guesser<'p> {
         for (id, slot) in locals.iter().filter(|(_, slot)| slot.ty == Type::Bool) {
             let _ = slot;
             guesses.extend([local(*id), Expr::Not(Box::new(local(*id)))]);
+            // What a test found and wrote down.
+            for (length, v) in
+                self.lengths.iter().flat_map(|length| integers.iter().map(move |v| (length, v)))
+            {
+                for column in self.of_length(length) {
+                    let found = |body: Expr| implies(binary(BinOp::And, local(*id), inside(v, length)), body);
+                    for c in 0..self.variants(&column.of.ty) {
+                        guesses.push(found(eq(column.at(v), constant(c))));
+                    }
+                    if let Type::Data | Type::Int = column.of.ty {
+                        let same =
+                            locals.iter().filter(|(_, other)| plain(&other.ty) == plain(&column.of.ty));
+                        guesses.extend(same.map(|(other, _)| found(eq(column.at(v), local(*other)))));
+                    }
+                }
+            }
         }
         for holder in self.scalars(|ty| *ty == Type::Lock || is_owner(ty)) {
             guesses.push(eq(holder.clone(), Expr::Me));

@@ -244,7 +244,8 @@ fn decide(
 /// First with few hypotheses, then with more: what does not follow from some may follow from all.
 fn attempt(worker: &mut Worker<'_, '_>, facts: &Facts, obligation: Obligation, options: &Options) -> Outcome {
     let mut ways = vec![(Precondition::Two, 1), (Precondition::Two, 3)];
-    if options.all_processes && !matches!(obligation.kind, Kind::Initial | Kind::Call) {
+    let step = !matches!(obligation.kind, Kind::Initial | Kind::Call);
+    if options.all_processes && step && worker.subject.looks_at_locks() {
         ways.push((Precondition::All, 2));
     }
     let mut last = Outcome::Unknown("not asked".into());

@@ -2,5 +2,6 @@
 
 mod corpus;
 mod lemma;
+mod mutants;
 mod robustness;
 mod solvers;
