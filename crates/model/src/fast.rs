@@ -30,6 +30,25 @@ pub(crate) struct Names {
     pub threads: Vec<u8>,
 }
 
+/// One name after another.
+pub(crate) struct Each<'n> {
+    bytes: &'n [u8],
+    ends: std::slice::Iter<'n, usize>,
+    start: usize,
+}
+
+impl<'n> Iterator for Each<'n> {
+    type Item = &'n [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'n [u8]> {
+        let end = *self.ends.next()?;
+        let name = &self.bytes[self.start..end];
+        self.start = end;
+        Some(name)
+    }
+}
+
 impl Names {
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -38,9 +57,8 @@ impl Names {
     }
 
     /// Each name.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let start = |i: usize| if i == 0 { 0 } else { self.ends[i - 1] };
-        (0..self.ends.len()).map(move |i| &self.bytes[start(i)..self.ends[i]])
+    pub fn iter(&self) -> Each<'_> {
+        Each { bytes: &self.bytes, ends: self.ends.iter(), start: 0 }
     }
 }
 

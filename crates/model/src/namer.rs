@@ -13,7 +13,7 @@ use linpoint_lang::program::{NONE, Slot, Type, UNSET, Word};
 
 use crate::client::Workload;
 use crate::monitor::{Monitor, MonitorId};
-use crate::pack::{get, rare};
+use crate::pack::{get, get_monitor, needs_headers, rare};
 use crate::symmetry::{is_pointer, names_thread};
 
 /// A state on the way: what [`Full`](crate::pack::Full) is, in a form that costs little to copy. Words of dead locals mean nothing.
@@ -58,6 +58,7 @@ pub(crate) struct Namer {
     live: Vec<(u16, Kind)>,
     live_ends: Vec<usize>,
     fields: Vec<Vec<Kind>>,
+    headers: bool,
     frames: usize,
     frame: usize,
     heap: usize,
@@ -98,6 +99,7 @@ impl Namer {
             live,
             live_ends,
             fields: program.records.iter().map(|record| kinds(&record.fields)).collect(),
+            headers: needs_headers(program),
             frames: frame.start,
             frame: frame.len(),
             heap: machine.heap_start(),
@@ -121,19 +123,30 @@ impl Namer {
             place[usize::from(*old & 15)] = new as u8;
         }
         let words = walk.words.as_slice();
-        let Namer { shared, live, live_ends, fields, frames, frame, heap, cell, scratch, .. } = self;
+        let Namer { shared, live, live_ends, fields, headers, frames, frame, heap, cell, scratch, .. } = self;
         let Scratch { renumber, met, buffer } = scratch;
         // No word takes more than five bytes.
         let most = 5 * (words.len() + 1) + 1 + order.len();
         if buffer.len() < most {
             buffer.resize(most, 0);
         }
-        renumber.clear();
-        renumber.resize((words.len() - *heap) / *cell, 0);
+        let cells = (words.len() - *heap) / *cell;
+        // Few cells need no memory of their own.
+        let mut few = [0; 24];
+        let renumber = match few.get_mut(..cells) {
+            Some(few) => few,
+            None => {
+                renumber.clear();
+                renumber.resize(cells, 0);
+                renumber.as_mut_slice()
+            }
+        };
         met.clear();
         let mut writer = Writer { place: &place[..order.len()], renumber, met, buffer, length: 0 };
 
-        writer.put(id as Word);
+        for byte in id.to_le_bytes() {
+            writer.push(byte);
+        }
         writer.push(walk.fresh);
         for old in order {
             writer.push(walk.made[usize::from(*old & 15)]);
@@ -155,7 +168,9 @@ impl Namer {
         while let Some(&old) = writer.met.get(next) {
             let start = *heap + old * *cell;
             let words = &words[start..start + *cell];
-            writer.put(words[0]);
+            if *headers {
+                writer.put(words[0]);
+            }
             for (word, kind) in words[1..].iter().zip(&fields[words[0].unsigned_abs() as usize - 1]) {
                 writer.write(*word, *kind);
             }
@@ -207,7 +222,7 @@ impl Namer {
     /// The state behind a name.
     pub fn read(&self, mut bytes: &[u8], walk: &mut Walk) {
         let bytes = &mut bytes;
-        walk.monitor = get(bytes) as MonitorId;
+        walk.monitor = get_monitor(bytes);
         walk.fresh = bytes[0];
         walk.made[..self.threads].copy_from_slice(&bytes[1..=self.threads]);
         *bytes = &bytes[1 + self.threads..];
@@ -226,7 +241,7 @@ impl Namer {
             }
         }
         while !bytes.is_empty() {
-            let header = get(bytes);
+            let header = if self.headers { get(bytes) } else { 1 };
             words.push(header);
             let fields = self.fields[header.unsigned_abs() as usize - 1].len();
             for _ in 0..fields {

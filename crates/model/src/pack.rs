@@ -1,5 +1,6 @@
 //! States as bytes: small numbers take one; locals that are dead, and threads that run nothing, take none.
 
+use linpoint_lang::Program;
 use linpoint_lang::flow::live_locals;
 use linpoint_lang::interp::{Machine, State};
 use linpoint_lang::program::{NONE, UNSET, Word};
@@ -21,6 +22,13 @@ pub(crate) struct Full {
 pub(crate) struct Packer {
     /// Live locals of each node.
     live: Vec<Vec<u16>>,
+    /// Do cells need to say what they are?
+    headers: bool,
+}
+
+/// Do cells need to say what they are? Not where there is one kind of record, which is never freed. One without fields must, or it would take no byte.
+pub(crate) fn needs_headers(program: &Program) -> bool {
+    !matches!(program.records.as_slice(), [record] if !record.freed && !record.fields.is_empty())
 }
 
 impl Packer {
@@ -29,12 +37,12 @@ impl Packer {
             .iter()
             .map(|live| (0..live.len()).filter(|&local| live[local]).map(|local| local as u16).collect())
             .collect();
-        Packer { live }
+        Packer { live, headers: needs_headers(machine.program) }
     }
 
     pub fn pack(&self, machine: &Machine<'_>, full: &Full, out: &mut Vec<u8>) {
         out.clear();
-        put(out, full.monitor as Word);
+        out.extend_from_slice(&full.monitor.to_le_bytes());
         if machine.watched {
             put(out, full.claims as Word);
         }
@@ -52,7 +60,9 @@ impl Packer {
         }
         let width = machine.cell_width();
         for cell in full.state.words[machine.heap_start()..].chunks_exact(width) {
-            put(out, cell[0]);
+            if self.headers {
+                put(out, cell[0]);
+            }
             let fields = machine.program.records[cell[0].unsigned_abs() as usize - 1].fields.len();
             cell[1..=fields].iter().for_each(|word| put(out, *word));
         }
@@ -60,7 +70,7 @@ impl Packer {
 
     pub fn unpack(&self, machine: &Machine<'_>, mut bytes: &[u8], full: &mut Full) {
         let bytes = &mut bytes;
-        full.monitor = get(bytes) as MonitorId;
+        full.monitor = get_monitor(bytes);
         full.claims = if machine.watched { get(bytes) as ClaimsId } else { 0 };
         full.fresh = bytes[0];
         full.made.clear();
@@ -85,13 +95,21 @@ impl Packer {
         while !bytes.is_empty() {
             let start = words.len();
             words.resize(start + machine.cell_width(), 0);
-            words[start] = get(bytes);
+            words[start] = if self.headers { get(bytes) } else { 1 };
             let fields = machine.program.records[words[start].unsigned_abs() as usize - 1].fields.len();
             for field in 1..=fields {
                 words[start + field] = get(bytes);
             }
         }
     }
+}
+
+/// The number of a set of the monitor: four bytes, as it is seldom small.
+#[inline]
+pub(crate) fn get_monitor(bytes: &mut &[u8]) -> MonitorId {
+    let (first, rest) = bytes.split_at(4);
+    *bytes = rest;
+    MonitorId::from_le_bytes([first[0], first[1], first[2], first[3]])
 }
 
 #[inline]
