@@ -54,7 +54,11 @@ fn why(unknown: &Unknown) -> String {
         } else {
             String::new()
         };
-        format!("the first {decided} returns are explained{wide}")
+        match decided {
+            0 => format!("no return is explained{wide}"),
+            1 => format!("the first return is explained{wide}"),
+            _ => format!("the first {decided} returns are explained{wide}"),
+        }
     };
     match unknown {
         Unknown::Time { decided, widest } => format!("time limit reached; {}", how_far(decided, widest)),
