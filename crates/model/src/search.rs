@@ -114,8 +114,8 @@ pub(crate) fn search(
         }
         next = store.after(id);
     }
-    if let Some(limit) = beyond(explorer, store, &graph, bounds, start) {
-        return (Verdict::Unknown(limit), level.depth);
+    if explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed) {
+        return (Verdict::Unknown(Limit::Results), level.depth);
     }
     let wrong = match bounds.progress {
         Demand::Nothing => None,
