@@ -215,8 +215,11 @@ impl<'p> Subject<'p> {
         let mut goals = Vec::new();
         match point {
             None => {
+                // Nobody's view: the same as where it is used.
+                let nobody = world.none();
+                let frame = Frame { pid: nobody, locals: vec![], inputs: vec![], result: vec![] };
                 for (number, fact) in facts.always.iter().enumerate() {
-                    goals.push((world.annotation_truth(&fact.body, memory, frame), Goal::Always(number)));
+                    goals.push((world.annotation_truth(&fact.body, memory, &frame), Goal::Always(number)));
                 }
             }
             Some(point) => {
@@ -237,7 +240,10 @@ impl<'p> Subject<'p> {
         hypotheses.extend(known);
         let frame = world.frame(None, me);
         let mut goals = Vec::new();
-        for (guards, memory) in self.after_initial_code(world, &start, me) {
+        let mut checks = Vec::new();
+        let ends = self.after_initial_code(world, &start, me, &mut checks);
+        goals.extend(checks.into_iter().map(|check| (check, Goal::Other)));
+        for (guards, memory) in ends {
             let guard = world.terms.and(guards);
             let mut here = self.fact_goals(world, facts, None, &frame, &memory);
             here.extend(self.fact_goals(world, facts, Some(Graph::IDLE), &frame, &memory));
@@ -306,6 +312,7 @@ impl<'p> Subject<'p> {
         world: &mut World<'p>,
         start: &Memory,
         me: Term,
+        checks: &mut Vec<Term>,
     ) -> Vec<(Vec<Term>, Memory)> {
         let Some(init) = &self.program.init else { return vec![(Vec::new(), start.clone())] };
         let op = linpoint_lang::program::OpId(self.program.operations.len() as u16);
@@ -318,7 +325,9 @@ impl<'p> Subject<'p> {
             }
             for edge in &self.program.node(node).edges {
                 let taken = world.take(op, edge, &[], true, &memory, &frame);
-                let mut guards = guards.clone();
+                let mut guards: Vec<Term> = guards.clone();
+                let so_far = world.terms.and(guards.iter().copied());
+                checks.extend(taken.checks.into_iter().map(|check| world.terms.implies(so_far, check)));
                 guards.extend(taken.guards);
                 match edge.exit {
                     linpoint_lang::program::Exit::Goto(to) => {
@@ -344,6 +353,19 @@ impl<'p> Subject<'p> {
         }
         hypotheses.push(self.may_be_called(world, entry, &frame, &memory));
         let mut goals = self.fact_goals(world, facts, Some(entry), &frame, &memory);
+        // A process that starts must differ from all others where it starts.
+        let other = world.terms.constant("q", Sort::Int);
+        let same = world.terms.eq(me, other);
+        for point in self.graph.running() {
+            let q_frame = world.frame(self.op(point), other);
+            let one = self.disjoint(world, (entry, &frame), (point, &q_frame), &memory);
+            let two = self.disjoint(world, (point, &q_frame), (entry, &frame), &memory);
+            let differ = world.terms.and([one, two]);
+            let known = self.known_of(world, point, &q_frame, &memory, facts);
+            let known = world.terms.and(known);
+            let differ = world.terms.implies(known, differ);
+            goals.push((world.terms.or([same, differ]), Goal::Differ(point)));
+        }
         let call = self.call(world, entry, &frame);
         for (case, stand) in self.stands(world, entry, &frame, &memory) {
             let allowed = match &stand {

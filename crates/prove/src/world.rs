@@ -145,7 +145,7 @@ impl<'p> World<'p> {
         self.fresh = 0;
     }
 
-    /// Memory of which nothing is known. `tag` tells memories apart.
+    /// Memory of which nothing is known. `tag` tells memories apart; the sign before a name tells variables of the program from names of ours.
     pub fn memory(&mut self, tag: &str) -> Memory {
         let program = self.program;
         let mut globals = Vec::new();
@@ -154,8 +154,8 @@ impl<'p> World<'p> {
             let mut cells = Vec::new();
             for slot in &global.slots {
                 let name = match global.record {
-                    Some(_) => format!("{tag}{}.{}", global.name, slot.name),
-                    None => format!("{tag}{}", global.name),
+                    Some(_) => format!("{tag}${}.{}", global.name, slot.name),
+                    None => format!("{tag}${}", global.name),
                 };
                 cells.push(match family {
                     Some(family) => {
@@ -171,11 +171,11 @@ impl<'p> World<'p> {
             let family = self.record_family(RecordId(index as u16));
             let mut stores = Vec::new();
             for slot in &record.fields {
-                let name = format!("{tag}{}->{}", record.name, slot.name);
+                let name = format!("{tag}${}->{}", record.name, slot.name);
                 stores.push(Store::new(self.terms.symbol(&name, &[family], sort_of(&slot.ty))));
             }
             fields.push(stores);
-            let name = format!("{tag}{} in use", record.name);
+            let name = format!("{tag}${} in use", record.name);
             alive.push(Store::new(self.terms.symbol(&name, &[family], Sort::Bool)));
         }
         Memory { globals, fields, alive }
@@ -209,8 +209,8 @@ impl<'p> World<'p> {
 
     /// A symbolic size.
     pub fn size(&mut self, index: usize) -> Term {
-        let name = &self.program.sizes[index].name;
-        self.terms.constant(name, Sort::Int)
+        let name = format!("size {}", self.program.sizes[index].name);
+        self.terms.constant(&name, Sort::Int)
     }
 
     /// What is read at an index after the writes.

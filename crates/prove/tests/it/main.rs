@@ -1,5 +1,6 @@
 //! Proofs with a solver. Where there is none, each test says by name that it was skipped.
 
+mod attacks;
 mod corpus;
 mod lemma;
 mod mutants;
