@@ -83,6 +83,7 @@ const ROWS: &[Row] = &[
         None,
     ),
     row("Vechev–Yahav set, any", "correct/vechev-yahav-set", &[], "proved", 20.0, None),
+    row("Michael set, any", "correct/michael-set", &[], "proved", 20.0, None),
     row("Treiber, points inferred", "correct/treiber", &["--points", "inferred"], "proved", 1.0, None),
     row("two-lock, points inferred", "correct/two-lock", &["--points", "inferred"], "proved", 1.0, None),
     row(
