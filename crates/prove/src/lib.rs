@@ -24,6 +24,7 @@ pub mod obligation;
 pub mod operation;
 mod prove;
 pub mod scene;
+pub mod show;
 pub mod solver;
 pub mod step;
 pub mod term;

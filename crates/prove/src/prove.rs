@@ -25,7 +25,7 @@ pub struct Options {
     pub confirm: Option<solver::Program>,
     /// Guess invariants?
     pub infer: bool,
-    /// May facts about processes that hold locks be used? The seed's stronger precondition.
+    /// May facts about processes that hold locks be used? The stronger precondition of the paper's section 6.1.
     pub all_processes: bool,
     /// How long the solver may take for one answer.
     pub limit: Duration,

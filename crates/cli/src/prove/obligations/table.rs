@@ -241,7 +241,7 @@ fn value(program: &Program, ty: &Type, value: i64) -> String {
 pub fn facts(program: &Program, text: &str, report: &Report) -> String {
     let Some(graph) = &report.graph else { return String::new() };
     let mut out = String::from("  facts\n");
-    let show = |fact: &linpoint_prove::fact::Fact, op| linpoint_prove::fact::show(program, op, &fact.body);
+    let show = |fact: &linpoint_prove::fact::Fact, op| linpoint_prove::show::show(program, op, &fact.body);
     for fact in &report.inferred.facts.always {
         let _ = writeln!(out, "    always: {}", show(fact, None));
     }
