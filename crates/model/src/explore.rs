@@ -256,7 +256,7 @@ pub(crate) fn explorer<'p>(
     machine.watched = claims.is_some();
     let of_threads =
         bounds.preemptions.is_some() || matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
-    let reference = Reference::new(program, &sizes);
+    let reference = Reference::new(program, &sizes, threads);
     let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread);
     Ok(Explorer {
         arguments: arguments(&machine, workload, is_data_independent(program)),

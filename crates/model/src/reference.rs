@@ -5,7 +5,7 @@ use std::ops::Range;
 use linpoint_history::{Builtin, Call, OpCode, ProcessId, Spec, Value, specs};
 use linpoint_lang::Program;
 use linpoint_lang::interp::{Choices, Machine, Outcome, State};
-use linpoint_lang::program::{NONE, OpId, ResultType, SpecSource, Type, Word};
+use linpoint_lang::program::{Action, Exit, Expr, NONE, OpId, Place, ResultType, SpecSource, Type, Word};
 use rustc_hash::FxHashMap;
 
 /// A state of the specification, by number.
@@ -58,7 +58,7 @@ pub(crate) struct Reference<'p> {
 
 impl<'p> Reference<'p> {
     /// The specification, if the program has one that can be run.
-    pub fn new(program: &'p Program, sizes: &[Word]) -> Option<Reference<'p>> {
+    pub fn new(program: &'p Program, sizes: &[Word], threads: usize) -> Option<Reference<'p>> {
         let (source, initial, by_thread) = match &program.spec {
             SpecSource::Nothing => return None,
             SpecSource::Builtin(spec) => {
@@ -67,9 +67,11 @@ impl<'p> Reference<'p> {
                 (Source::Builtin(spec.clone(), codes), SpecState::Builtin(spec.initial()), by_thread)
             }
             SpecSource::Block(block) => {
-                let machine = Machine::with_sizes(block, 1, sizes.to_vec());
+                let by_thread = asks_who_calls(block);
+                let threads = if by_thread { threads.max(1) } else { 1 };
+                let machine = Machine::with_sizes(block, threads, sizes.to_vec());
                 let initial = SpecState::Block(machine.initial().ok()?);
-                (Source::Block(Box::new(machine)), initial, false)
+                (Source::Block(Box::new(machine)), initial, by_thread)
             }
         };
         let mut reference = Reference {
@@ -169,7 +171,10 @@ impl<'p> Reference<'p> {
                 let call = Call { op, process: ProcessId(made.thread as u32), arg: &arg };
                 spec.outcomes(&before, call).into_iter().map(|(v, s)| (v, SpecState::Builtin(s))).collect()
             }
-            (Source::Block(machine), SpecState::Block(before)) => run(machine, before, &made),
+            (Source::Block(machine), SpecState::Block(before)) => {
+                let thread = if self.by_thread { made.thread } else { 0 };
+                run(machine, before, &made, thread)
+            }
             _ => Vec::new(),
         };
         let mut numbered: Vec<(ResultId, SpecId)> =
@@ -181,18 +186,18 @@ impl<'p> Reference<'p> {
 }
 
 /// Every way an operation of a `spec` can end.
-fn run(machine: &Machine<'_>, mut before: State, made: &Made) -> Vec<(Value, SpecState)> {
-    machine.call(&mut before, 0, made.op, &made.args);
+fn run(machine: &Machine<'_>, mut before: State, made: &Made, thread: usize) -> Vec<(Value, SpecState)> {
+    machine.call(&mut before, thread, made.op, &made.args);
     let (mut open, mut ends) = (vec![before], Vec::new());
     let result = &machine.program.operation(made.op).result;
     for _ in 0..MAX_STEPS {
         let Some(state) = open.pop() else { break };
-        let Some(pc) = machine.pc(&state, 0) else { continue };
+        let Some(pc) = machine.pc(&state, thread) else { continue };
         for edge in 0..machine.program.node(pc).edges.len() {
             let mut choices = Choices::default();
             loop {
                 let mut after = state.clone();
-                match machine.step(&mut after, 0, edge, &mut choices, &mut Vec::new()) {
+                match machine.step(&mut after, thread, edge, &mut choices, &mut Vec::new()) {
                     Ok(Outcome::Moved) => open.push(after),
                     Ok(Outcome::Returned(words)) => {
                         machine.canonical(&mut after);
@@ -209,6 +214,44 @@ fn run(machine: &Machine<'_>, mut before: State, made: &Made) -> Vec<(Value, Spe
         }
     }
     ends
+}
+
+/// Does a `spec` say `me`, or take locks, so that it matters who calls?
+fn asks_who_calls(block: &Program) -> bool {
+    let mut edges = block.nodes.iter().flat_map(|node| &node.edges);
+    edges.any(|edge| {
+        let returned = match &edge.exit {
+            Exit::Return(values) => values.iter().any(says_me),
+            Exit::Goto(_) => false,
+        };
+        returned
+            || edge.actions.iter().any(|action| match action {
+                Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => says_me(e),
+                Action::Assign(place, e) => says_me(e) || found_by_me(place),
+                Action::Choose(_, lo, hi) => says_me(lo) || says_me(hi),
+                Action::New { fields, .. } => fields.iter().any(|(_, e)| says_me(e)),
+                Action::Lock(_) | Action::Unlock(_) => true,
+                Action::Mark(_) | Action::Claim(_) => false,
+            })
+    })
+}
+
+fn says_me(e: &Expr) -> bool {
+    match e {
+        Expr::Me => true,
+        Expr::Const(_) | Expr::Size(_) | Expr::Term(_) => false,
+        Expr::Read(place) => found_by_me(place),
+        Expr::Not(e) | Expr::Neg(e) | Expr::Unwrap(e) => says_me(e),
+        Expr::Binary(_, a, b) => says_me(a) || says_me(b),
+        Expr::Quantified { lo, hi, body, .. } => says_me(lo) || says_me(hi) || says_me(body),
+    }
+}
+
+fn found_by_me(place: &Place) -> bool {
+    match place {
+        Place::Local(_) | Place::Global(..) => false,
+        Place::Element(_, e, _) | Place::Field(e, ..) => says_me(e),
+    }
 }
 
 fn argument(program: &Program, made: &Made) -> Value {

@@ -1,5 +1,6 @@
 //! Exploration from outside: the corpus and its verdicts, and the reductions against none.
 
+mod callers;
 mod claims;
 mod corpus;
 mod progress;
