@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use linpoint_lang::Program;
 use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{ClientThread, SpecSource};
 use linpoint_lang::span::line_column;
-use linpoint_lang::{Program, compile};
 use linpoint_model::{
     Bounds, Demand, Explored, Limit, Mode, Progress, Schedule, Session, TraceStep, Verdict, Violation,
     Workload, Wrong, explore_watched, schedule_of,
@@ -78,15 +78,8 @@ pub struct ExploreArgs {
 
 /// Explores the first object of the file.
 pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
-    let text = fmt::read(&args.file)?;
-    let (programs, wrong) = compile(&text);
-    fmt::show(&args.file, &text, &wrong);
-    let Some(program) = programs.first() else {
-        if wrong.is_empty() {
-            return Err(Fault::usage("this file has no object", "write one: `object Name : spec { … }`"));
-        }
-        return Ok(Exit::Bad);
-    };
+    let Some((text, program)) = fmt::load(&args.file)? else { return Ok(Exit::Bad) };
+    let program = &program;
     let (workload, mut who) = workload(args, program)?;
     if let Some(most) = args.preemptions {
         let _ = write!(who, " with at most {most} preemptions");

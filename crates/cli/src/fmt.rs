@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use linpoint_history::Diagnostic;
-use linpoint_lang::{parse, print};
+use linpoint_lang::{Program, compile, parse, print};
 
 use crate::fault::{Exit, Fault};
 
@@ -51,6 +51,20 @@ pub fn show(path: &Path, text: &str, wrong: &[linpoint_lang::Diagnostic]) {
     let file = path.display().to_string();
     for diagnostic in wrong {
         eprintln!("{}", diagnostic.render(&file, text));
+    }
+}
+
+/// The first object of a file, with the text; `None` if there are mistakes, which are then shown.
+pub fn load(path: &Path) -> Result<Option<(String, Program)>, Fault> {
+    let text = read(path)?;
+    let (programs, wrong) = compile(&text);
+    show(path, &text, &wrong);
+    match programs.into_iter().next() {
+        Some(program) => Ok(Some((text, program))),
+        None if wrong.is_empty() => {
+            Err(Fault::usage("this file has no object", "write one: `object Name : spec { … }`"))
+        }
+        None => Ok(None),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use linpoint_lang::{Program, compile};
+use linpoint_lang::Program;
 
 use crate::fault::{Exit, Fault};
 use crate::fmt;
@@ -56,15 +56,8 @@ pub enum EngineArg {
 
 /// Proves the first object of the file.
 pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
-    let text = fmt::read(&args.file)?;
-    let (programs, wrong) = compile(&text);
-    fmt::show(&args.file, &text, &wrong);
-    let Some(program) = programs.first() else {
-        if wrong.is_empty() {
-            return Err(Fault::usage("this file has no object", "write one: `object Name : spec { … }`"));
-        }
-        return Ok(Exit::Bad);
-    };
+    let Some((text, program)) = fmt::load(&args.file)? else { return Ok(Exit::Bad) };
+    let program = &program;
     match choose(args.engine, program) {
         EngineArg::Obligations => obligations::run(args, program, &text),
         _ => shape::run(args, program, &text),

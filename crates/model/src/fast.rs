@@ -83,6 +83,8 @@ pub(crate) struct Scratch {
     ready: Vec<Walk>,
     /// Where steps ended.
     done: Vec<Walk>,
+    /// Are calls kept that wait at their first step?
+    waiting: bool,
     effects: Effects,
     given: Vec<Word>,
     calls: FxHashMap<(u64, u8), CallId>,
@@ -113,15 +115,19 @@ impl Fast<'_> {
         self.memory.open.clear();
         self.memory.ready.clear();
         let mut done = Ok(());
-        for thread in 0..self.workload.threads.len() {
-            done = match self.code.pc(&parent.words, thread) {
-                Some(_) => self.visible_step(monitor, &mut parent, thread),
-                None => self.call(monitor, &parent, thread),
-            };
-            if done.is_err() {
-                break;
+        for inside in [true, false] {
+            // Nobody inside an operation can go on: what waits where it is called may be a deadlock.
+            self.memory.waiting = !inside && self.memory.done.is_empty();
+            for thread in 0..self.workload.threads.len() {
+                if done.is_err() || self.code.pc(&parent.words, thread).is_some() != inside {
+                    continue;
+                }
+                done = match inside {
+                    true => self.visible_step(monitor, &mut parent, thread),
+                    false => self.call(monitor, &parent, thread),
+                };
+                names.threads.resize(self.memory.done.len(), thread as u8);
             }
-            names.threads.resize(self.memory.done.len(), thread as u8);
         }
         self.memory.parent = parent;
         let mut ends = std::mem::take(&mut self.memory.done);
@@ -200,8 +206,11 @@ impl Fast<'_> {
             match self.code.pc(&walk.words, thread) {
                 None => self.memory.done.push(walk),
                 Some(_) => {
+                    let before = self.memory.done.len();
                     self.visible_step(monitor, &mut walk, thread)?;
-                    self.memory.spare.push(walk);
+                    let waits = self.memory.done.len() == before;
+                    if waits && self.memory.waiting { &mut self.memory.done } else { &mut self.memory.spare }
+                        .push(walk);
                 }
             }
         }

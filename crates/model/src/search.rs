@@ -227,10 +227,7 @@ fn slowly(explorer: &mut Explorer<'_>, packed: &[u8], names: &mut Names) -> Resu
     names.clear();
     let full = explorer.state_of(packed);
     let mut out = Vec::new();
-    for thread in 0..explorer.machine.threads {
-        explorer.successors_of(&full, thread, &mut out).map_err(|bad| bad.wrong)?;
-        names.threads.resize(out.len(), thread as u8);
-    }
+    names.threads = explorer.successors(&full, &mut out).map_err(|bad| bad.wrong)?;
     for walker in out {
         explorer.name_into(&walker.full, names);
     }

@@ -85,12 +85,27 @@ impl Explorer<'_> {
         full
     }
 
-    /// Every state that one step of one thread leads to.
-    pub(crate) fn successors(&mut self, full: &Full, out: &mut Vec<Walker>) -> Result<(), Bad> {
-        (0..self.machine.threads).try_for_each(|thread| self.successors_of(full, thread, out))
+    /// Every state that one step of one thread leads to, and whose step each is.
+    ///
+    /// A call goes together with its first step that others notice, so an operation that would wait there is not called yet: it can as well be called later. Only where
+    /// nobody inside an operation can go on is it called and waits, for that may be a deadlock.
+    pub(crate) fn successors(&mut self, full: &Full, out: &mut Vec<Walker>) -> Result<Vec<u8>, Bad> {
+        let mut whose = Vec::new();
+        let (idle, inside): (Vec<_>, Vec<_>) =
+            (0..self.machine.threads).partition(|thread| self.machine.pc(&full.state, *thread).is_none());
+        for thread in inside {
+            self.visible_step(&Walker { full: full.clone(), steps: Vec::new() }, thread, out)?;
+            whose.resize(out.len(), thread as u8);
+        }
+        let waiting = out.is_empty();
+        for thread in idle {
+            self.call(full, thread, waiting, out)?;
+            whose.resize(out.len(), thread as u8);
+        }
+        Ok(whose)
     }
 
-    /// Every state that one step of this thread leads to.
+    /// Every state that one step of this thread leads to, waiting calls among them.
     pub(crate) fn successors_of(
         &mut self,
         full: &Full,
@@ -100,9 +115,9 @@ impl Explorer<'_> {
         match self.machine.pc(&full.state, thread) {
             Some(_) => {
                 let walker = Walker { full: full.clone(), steps: Vec::new() };
-                self.visible_step(walker, thread, out)
+                self.visible_step(&walker, thread, out)
             }
-            None => self.call(full, thread, out),
+            None => self.call(full, thread, true, out),
         }
     }
 
@@ -130,7 +145,7 @@ impl Explorer<'_> {
             for walker in ready {
                 let pc = self.machine.pc(&walker.full.state, thread);
                 let mut out = Vec::new();
-                self.visible_step(walker, thread, &mut out)?;
+                self.visible_step(&walker, thread, &mut out)?;
                 if pc.is_some_and(|pc| !self.local[pc.index()]) && out.is_empty() {
                     return Ok(true);
                 }
@@ -155,9 +170,9 @@ impl Explorer<'_> {
         }
     }
 
-    fn call(&mut self, full: &Full, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
+    fn call(&mut self, full: &Full, thread: usize, waiting: bool, out: &mut Vec<Walker>) -> Result<(), Bad> {
         for (op, args) in self.calls(full, thread) {
-            self.make_call(full, thread, op, &args, out)?;
+            self.make_call(full, thread, (op, &args), waiting, out)?;
         }
         Ok(())
     }
@@ -166,8 +181,8 @@ impl Explorer<'_> {
         &mut self,
         full: &Full,
         thread: usize,
-        op: OpId,
-        args: &[Word],
+        (op, args): (OpId, &[Word]),
+        waiting: bool,
         out: &mut Vec<Walker>,
     ) -> Result<(), Bad> {
         let mut given = args.to_vec();
@@ -182,7 +197,13 @@ impl Explorer<'_> {
         for walker in ready {
             match self.machine.pc(&walker.full.state, thread) {
                 None => out.push(walker),
-                Some(_) => self.visible_step(walker, thread, out)?,
+                Some(_) => {
+                    let before = out.len();
+                    self.visible_step(&walker, thread, out)?;
+                    if waiting && out.len() == before {
+                        out.push(walker);
+                    }
+                }
             }
         }
         Ok(())
@@ -215,12 +236,12 @@ impl Explorer<'_> {
     }
 
     /// A step that others can notice, and what follows it unnoticed.
-    fn visible_step(&mut self, walker: Walker, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
+    fn visible_step(&mut self, walker: &Walker, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
         let Some(pc) = self.machine.pc(&walker.full.state, thread) else { return Ok(()) };
         for edge in 0..self.machine.program.node(pc).edges.len() {
             let mut choices = Choices::default();
             loop {
-                if let Some(after) = self.take(&walker, thread, edge, &mut choices)? {
+                if let Some(after) = self.take(walker, thread, edge, &mut choices)? {
                     self.run_locally(after, thread, out)?;
                 }
                 if !choices.next() {

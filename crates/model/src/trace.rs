@@ -66,7 +66,7 @@ pub(crate) fn find(
         // A state on the way has no bad step, or it would have been the last.
         match usize::from(turn.thread) {
             thread if thread < threads => explorer.successors_of(&full, thread, &mut out).ok()?,
-            _ => explorer.successors(&full, &mut out).ok()?,
+            _ => drop(explorer.successors(&full, &mut out).ok()?),
         }
         let mut found = None;
         for next in out {
@@ -86,8 +86,8 @@ pub(crate) fn find(
     let mut out = Vec::new();
     match (explorer.successors(&full, &mut out), wrong) {
         (Err(bad), wrong) if bad.wrong == *wrong => keep(explorer, bad.steps, &real, &mut steps),
-        (Ok(()), Wrong::Deadlock) if out.is_empty() => {}
-        (Ok(()), Wrong::Stuck | Wrong::GoesRound | Wrong::GoesRoundAlone | Wrong::Waits) => {}
+        (Ok(_), Wrong::Deadlock) if out.is_empty() => {}
+        (Ok(_), Wrong::Stuck | Wrong::GoesRound | Wrong::GoesRoundAlone | Wrong::Waits) => {}
         _ => return None,
     }
     Some(steps)

@@ -145,7 +145,7 @@ impl<'p> Abstraction<'p> {
         world.depth += 1;
         let bound = world.terms.bound(depth);
         let (counts, item) = (self.counts(world, memory, bound), self.item(world, memory, bound));
-        let same = world.terms.eq(item, value);
+        let same = world.same(item, value);
         let body = world.terms.and([counts, same]);
         world.depth = depth;
         world.terms.exists(depth, body)
@@ -195,7 +195,7 @@ impl<'p> Abstraction<'p> {
             let first = world.terms.not(again);
             let occurs = |world: &mut World<'_>, memory: &Memory| {
                 let (counts, item) = (self.counts(world, memory, *index), self.item(world, memory, *index));
-                let same = world.terms.eq(item, value);
+                let same = world.same(item, value);
                 let occurs = world.terms.and([first, counts, same]);
                 world.terms.ite(occurs, one, zero)
             };
@@ -213,7 +213,7 @@ impl<'p> Abstraction<'p> {
         let bound = world.terms.bound(depth);
         let (old, new) = (self.counts(world, before, bound), self.counts(world, after, bound));
         let (old_item, new_item) = (self.item(world, before, bound), self.item(world, after, bound));
-        let (same, same_item) = (world.terms.eq(old, new), world.terms.eq(old_item, new_item));
+        let (same, same_item) = (world.terms.eq(old, new), world.same(old_item, new_item));
         let kept = world.terms.implies(old, same_item);
         let both = world.terms.and([same, kept]);
         let inside: Vec<Term> = touched.iter().map(|index| world.terms.eq(bound, *index)).collect();
@@ -237,7 +237,7 @@ impl<'p> Abstraction<'p> {
             let mut sum = zero;
             for (list, sign) in [(added, 1), (removed, -1)] {
                 for other in list {
-                    let same = world.terms.eq(*other, value);
+                    let same = world.same(*other, value);
                     let here = world.terms.ite(same, one, zero);
                     sum = if sign > 0 { world.terms.add(sum, here) } else { world.terms.sub(sum, here) };
                 }
@@ -413,7 +413,8 @@ impl<'p> Abstraction<'p> {
                     world.refuse("`spec` has no array");
                     return (variables, known);
                 };
-                if world.terms.signature(store.base).sort == Sort::Bool {
+                let sort = world.terms.signature(store.base).sort;
+                if sort == Sort::Bool && self.form != Form::Vector {
                     world.refuse("an array of truth values in `spec`");
                     return (variables, known);
                 }
@@ -423,7 +424,7 @@ impl<'p> Abstraction<'p> {
                     _ => VALUES,
                 };
                 let name = format!("{}{}", world.terms.signature(store.base).name, "#");
-                let store = Store::new(world.terms.symbol(&name, &[family], Sort::Int));
+                let store = Store::new(world.terms.symbol(&name, &[family], sort));
                 variables.globals[0][0] = Cell::Array(store.clone());
                 let depth = world.depth;
                 world.depth += 1;
@@ -431,13 +432,13 @@ impl<'p> Abstraction<'p> {
                 let at = world.terms.app(store.base, vec![bound]);
                 let body = if self.form == Form::Vector {
                     let (counts, item) = (self.counts(world, memory, bound), self.item(world, memory, bound));
-                    let same = world.terms.eq(at, item);
+                    let same = world.same(at, item);
                     world.terms.implies(counts, same)
                 } else {
                     let zero = world.terms.int(0);
                     let (some, not_negative) = (world.terms.lt(zero, at), world.terms.le(zero, at));
                     let member = self.member(world, memory, bound);
-                    let same = world.terms.eq(some, member);
+                    let same = world.same(some, member);
                     world.terms.and([not_negative, same])
                 };
                 world.depth = depth;
@@ -484,7 +485,7 @@ impl<'p> Abstraction<'p> {
                 world.depth += 1;
                 let bound = world.terms.bound(depth);
                 let (value, item) = (world.read(store, bound), self.item(world, after, bound));
-                let same = world.terms.eq(value, item);
+                let same = world.same(value, item);
                 let counts = self.counts(world, after, bound);
                 let body = world.terms.implies(counts, same);
                 world.depth = depth;

@@ -18,6 +18,7 @@ pub mod context;
 pub mod fact;
 pub mod graph;
 pub mod ground;
+pub mod guess;
 pub mod houdini;
 pub mod lemma;
 pub mod obligation;

@@ -6,9 +6,9 @@
 //! Values that are not modelled (numbers, enums, threads) are *anything*: each use of one goes every way. What could go wrong without being seen, and what would
 //! change the meaning of the structure, stops the analysis with a reason ([`Stop::Unsupported`]).
 
+use linpoint_lang::interp::Choices;
 use linpoint_lang::program::{Action, Exit, Expr, MarkKind, Word};
 
-use crate::choices::Choices;
 use crate::layout::{Class, Layout, Mask, Role, Scalar, class};
 use crate::structure::{Contradiction, Effect, Structure, TRACKED, Thread};
 

@@ -28,7 +28,6 @@
 
 pub mod budget;
 pub mod certificate;
-pub mod choices;
 pub mod concrete;
 pub mod cover;
 pub mod draw;

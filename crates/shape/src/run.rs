@@ -3,7 +3,8 @@
 //! A step is *local* if it touches only locals, records that nobody else can reach, and what is never written. Local steps commute with all steps of others, so they are
 //! taken together with the step before them; a return is then as early as can be, which is the strictest. A call is never moved forward: a thread at rest is a state of its own.
 
-use crate::choices::Choices;
+use linpoint_lang::interp::Choices;
+
 use crate::exec::{Alarm, Exec, Points, Stop};
 use crate::layout::{Class, Layout, Object, class};
 use crate::structure::{IDLE, Structure};
@@ -89,7 +90,7 @@ impl Steps<'_, '_> {
                 let at = (s.threads[thread].pc, edge as u16);
                 halt = Some(Halt { trouble, at, before: s.clone() });
             }
-            if !choices.advance() {
+            if !choices.next() {
                 return halt.map_or(Ok(Ways::After(after)), Err);
             }
         }

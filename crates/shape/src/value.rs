@@ -10,7 +10,7 @@ use crate::layout::{Class, Object, Role, Scalar, class};
 
 impl Exec<'_, '_> {
     pub(crate) fn pick(&mut self, count: usize) -> usize {
-        self.choices.pick(count)
+        self.choices.pick(count as u32) as usize
     }
 
     pub(crate) fn condition(&mut self, e: &Expr) -> Done<bool> {

@@ -1,6 +1,6 @@
 //! `cargo xtask bench shape`: proofs of linked structures, whole commands of the release build, beside Amit's table 5.1.
 //!
-//! Time is CPU time of the whole process on one core, the best of several; the seed's figures are of 2007, on a 3.8 GHz Xeon.
+//! Time is CPU time of the whole process on one core, the best of several; his figures are of 2007, on a 3.8 GHz Xeon.
 
 use serde_json::Value as Json;
 

@@ -15,7 +15,7 @@ impl Choices {
     }
 
     /// One of `count`, which is not zero.
-    pub(crate) fn pick(&mut self, count: u32) -> u32 {
+    pub fn pick(&mut self, count: u32) -> u32 {
         if self.at == self.taken.len() {
             self.taken.push((0, count));
         }

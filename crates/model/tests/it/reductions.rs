@@ -92,6 +92,32 @@ fn deadlocks_asserts_and_endless_loops() {
     );
 }
 
+/// A lock that is never given back: who increments once more waits at its first step, though it could have called `read` instead.
+#[test]
+fn a_call_that_waits_at_its_first_step() {
+    let text = "object C : counter {
+      shared n: int
+      shared l: lock
+      op increment() { lock(l)
+        v = n
+        n = v + 1
+        if v == 0 { unlock(l) } }
+      op read() -> int { return n }
+    }";
+    let found = |text: &str| {
+        let (programs, wrong) = compile(text);
+        assert!(wrong.iter().all(|d| !d.is_error()), "{wrong:?}");
+        let workload = Workload::general(&programs[0], 2, 2);
+        let explored = explore(&programs[0], &workload, Mode::Anywhere, &Bounds::default());
+        if let Verdict::Violated(found) = &explored.verdict {
+            assert!(!found.steps.is_empty(), "the way there was found again");
+        }
+        verdict(&explored.verdict)
+    };
+    assert_eq!(found(text), "Deadlock");
+    assert_eq!(found(&text.replace("if v == 0 { unlock(l) }", "unlock(l)")), "holds");
+}
+
 /// A lost update: the counter is not one.
 #[test]
 fn a_counter_that_loses() {

@@ -5,4 +5,5 @@ mod corpus;
 mod lemma;
 mod mutants;
 mod robustness;
+mod small;
 mod solvers;

@@ -1,0 +1,94 @@
+//! Small objects that a newcomer writes first: proved as they stand, and not proved once they are spoiled.
+
+use linpoint_lang::compile;
+use linpoint_prove::{Verdict, prove};
+
+use crate::solvers::options;
+
+const FLAG: &str = "
+object Flag {
+  shared a: bool
+  op set() { a = true @lin }
+  op get() -> bool { r = a @lin(r)
+    return r }
+  spec {
+    shared c: bool
+    op set() { c = true }
+    op get() -> bool { return c }
+  }
+  abs a
+}";
+
+const FLAGS: &str = "
+object Flags {
+  size N = 2
+  struct Slot { on: bool, lk: lock }
+  shared m: [Slot; N]
+  op set(i: 0..N) -> bool {
+    lock(m[i].lk)
+    m[i].on = true @lin(true)
+    unlock(m[i].lk)
+    return true
+  }
+  op get(i: 0..N) -> bool {
+    r = m[i].on @lin(r)
+    return r
+  }
+  spec {
+    shared c: [bool; N]
+    op set(i: 0..N) -> bool {
+      c[i] = true
+      return true
+    }
+    op get(i: 0..N) -> bool { return c[i] }
+  }
+  abs m[n].on for n in 0..N
+}";
+
+const COUNTERS: &str = "
+object Counters {
+  size N = 2
+  struct Slot { n: int, lk: lock }
+  shared m: [Slot; N]
+  op increment(i: 0..N) {
+    lock(m[i].lk)
+    m[i].n = m[i].n + 1 @lin
+    unlock(m[i].lk)
+  }
+  spec {
+    shared c: [int; N]
+    op increment(i: 0..N) { c[i] = c[i] + 1 }
+  }
+  abs m[n].n for n in 0..N
+}";
+
+#[track_caller]
+fn says(text: &str, proved: bool) {
+    let Some(options) = options() else { return };
+    let (programs, wrong) = compile(text);
+    assert!(wrong.iter().all(|d| !d.is_error()), "{wrong:?}");
+    let report = prove(&programs[0], &options, &|_, _| {});
+    assert_eq!(report.verdict == Verdict::Proved, proved, "{:?}", report.verdict);
+}
+
+#[test]
+fn a_truth_value() {
+    says(FLAG, true);
+    says(&FLAG.replace("return r }", "return !r }"), false);
+    says(&FLAG.replace("a = true @lin", "a = false @lin"), false);
+}
+
+#[test]
+fn an_array_of_truth_values() {
+    says(FLAGS, true);
+    says(&FLAGS.replace("m[i].on = true @lin(true)", "m[i].on = false @lin(true)"), false);
+    says(&FLAGS.replace("return r\n", "return !r\n"), false);
+}
+
+#[test]
+fn a_read_and_a_write_in_one_line() {
+    says(COUNTERS, true);
+    let no_lock = COUNTERS.replace("    lock(m[i].lk)\n", "").replace("    unlock(m[i].lk)\n", "");
+    says(&no_lock, false);
+    says(&COUNTERS.replace("m[i].n + 1 @lin", "m[i].n + 2 @lin"), false);
+}
