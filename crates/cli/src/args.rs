@@ -49,6 +49,11 @@ pub enum Command {
     /// program that is wrong is refuted by a run; what cannot be proved is shown as the state at which the proof failed.
     /// Programs with an abstraction are proved by local obligations, for every size (docs/proving.md).
     Prove(crate::prove::ProveArgs),
+    /// What clean operations are worth, and how many it takes
+    ///
+    /// If an operation shows an error with probability p, independently of the others, y operations show it with probability 1 - (1 - p)^y. The same
+    /// sentence ends every clean check.
+    Confidence(ConfidenceArgs),
     /// Write programs of the algorithm language in the one layout
     Fmt(crate::fmt::FmtArgs),
     /// List the built-in specifications and their operations
@@ -243,4 +248,48 @@ pub struct GenerateArgs {
     /// The file to write; standard output if not given
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What `confidence` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linpoint confidence --operations 1000000
+  linpoint confidence --operations 10M --error-rate 1/3000000")]
+pub struct ConfidenceArgs {
+    /// Operations that were checked, such as `1000000` or `10M`
+    #[arg(long, value_name = "Y", value_parser = count)]
+    pub operations: u64,
+    /// How often an operation goes wrong, as `1/x` or as a share
+    #[arg(long, value_name = "1/X", value_parser = rate)]
+    pub error_rate: Option<f64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `1000000`, `1_000_000`, `200k`, `10M`, `1G`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number such as 1000000, 200k or 10M".to_owned();
+    let (digits, scale) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'g' | 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let digits: String = digits.chars().filter(|&c| c != '_' && c != ',').collect();
+    digits.parse::<u64>().ok().and_then(|number| number.checked_mul(scale)).ok_or_else(wrong)
+}
+
+/// Reads `1/x` or a share above 0 and not above 1.
+fn rate(text: &str) -> Result<f64, String> {
+    let wrong = || "expected 1/x, or a share above 0 and not above 1".to_owned();
+    let rate = match text.split_once('/') {
+        Some((one, x)) => {
+            let one: f64 = one.trim().parse().map_err(|_| wrong())?;
+            one / count(x.trim()).map_err(|_| wrong())? as f64
+        }
+        None => text.trim().parse().map_err(|_| wrong())?,
+    };
+    if rate > 0.0 && rate <= 1.0 { Ok(rate) } else { Err(wrong()) }
 }

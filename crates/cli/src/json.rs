@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use linpoint_history::confidence::{USUAL, error_rate};
 use linpoint_history::{Basis, Operation, Spec, Unknown, Verdict};
 use serde_json::{Value as Json, json};
 
@@ -30,6 +31,8 @@ pub fn render(shown: &Shown<'_>) -> String {
         }
         Verdict::Unknown(unknown) => ("unknown", reason(unknown), Json::Null),
     };
+    let completed = answer.operations - answer.pending;
+    let excluded = matches!(answer.verdict, Verdict::Holds(_)).then(|| error_rate(completed, USUAL));
     let object = answer.object.as_ref().map_or(Json::Null, |key| parse(&key.to_string()));
     json!({
         "file": shown.file,
@@ -44,6 +47,7 @@ pub fn render(shown: &Shown<'_>) -> String {
         "objects": answer.objects,
         "object": object,
         "elapsed_s": answer.elapsed.as_secs_f64(),
+        "excluded_error_rate_95": excluded,
         "counterexample": counterexample,
     })
     .to_string()

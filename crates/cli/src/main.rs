@@ -4,6 +4,7 @@
 
 mod args;
 mod check;
+mod confidence;
 mod explore;
 mod fault;
 mod fmt;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::Prove(args) => prove::run(&args),
+        Command::Confidence(args) => confidence::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use linpoint_check::Answer;
+use linpoint_history::confidence::Worth;
 use linpoint_history::{Counterexample, Operation, Spec, Start, Unknown, Verdict};
 use linpoint_report::{Style, draw, label};
 
@@ -20,6 +21,10 @@ pub fn render(shown: &Shown<'_>, style: Style) -> String {
         text.push('\n');
     }
     let _ = writeln!(text, "  {}", how(shown.answer));
+    let completed = shown.answer.operations - shown.answer.pending;
+    if matches!(shown.answer.verdict, Verdict::Holds(_)) && completed > 0 {
+        let _ = writeln!(text, "  {}", Worth::of(completed));
+    }
     text
 }
 

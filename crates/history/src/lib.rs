@@ -7,6 +7,7 @@
 //! Start with [`Operation`] (one row of a history, 32 bytes), [`Symbols`] (what its numbers stand for) and
 //! [`Spec`] (the sequential object a history is compared with).
 
+pub mod confidence;
 pub mod diagnostic;
 pub mod formal;
 pub mod formats;

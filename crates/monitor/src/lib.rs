@@ -3,7 +3,6 @@
 mod barrier;
 mod blame;
 pub mod checker;
-pub mod confidence;
 mod drain;
 pub mod event;
 pub mod file;
@@ -38,6 +37,7 @@ mod verifier;
 pub use checker::Checker;
 pub use event::{Event, Location, ObjectId, ThreadId, What, Write};
 pub use finding::{Blame, Finding, Found, Mistake};
+pub use linpoint_history::confidence;
 pub use local::{Block, Overflow};
 pub use logged::{Guard, Logged, Viewed, commit};
 pub use model::{Applied, Model};

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::checker::{Conclusion, Summary};
-use crate::confidence;
 use crate::event::ObjectId;
 use crate::file::Description;
 use crate::finding::Finding;
+use linpoint_history::confidence;
 
 /// What was found about one object.
 #[derive(Clone, Debug)]
@@ -111,12 +111,7 @@ impl fmt::Display for Report {
             writeln!(f, "  the log file is not complete: {trouble}")?;
         }
         if self.conclusion() == Conclusion::Clean && operations > 0 {
-            let bound = confidence::error_rate(operations, 0.99);
-            writeln!(
-                f,
-                "  with 99 % confidence fewer than one error in {:.0} operations like these",
-                1.0 / bound
-            )?;
+            writeln!(f, "  {}", confidence::Worth::of(operations))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::confidence;
+use linpoint_history::confidence;
 
 /// Counts that the verification threads keep, and anyone may read.
 #[derive(Debug)]
