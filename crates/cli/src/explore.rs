@@ -44,6 +44,9 @@ pub struct ExploreArgs {
     /// So many operations a thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=200))]
     pub ops: Option<u8>,
+    /// Arguments without a range are chosen from so many values, 0 and up; 2 if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub values: Option<u8>,
     /// Only runs with at most so many preemptions: switches away from a thread that could go on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=250), conflicts_with_all = ["progress", "lock_free", "obstruction_free"])]
     pub preemptions: Option<u8>,
@@ -249,9 +252,16 @@ fn estimate(last: Progress, now: Progress) -> String {
 
 /// Who calls what, and how a sentence says it.
 fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String), Fault> {
+    let values = args.values.unwrap_or(2).into();
     if args.threads.is_some() || args.ops.is_some() || program.clients.is_empty() {
         let (threads, ops) = (args.threads.unwrap_or(2), args.ops.unwrap_or(2));
-        let workload = Workload::general(program, threads.into(), ops.into());
+        if let Some(name) = &args.client {
+            return Err(Fault::usage(
+                format!("the program has no client `{name}`"),
+                "it has none at all: leave `--client` out, or write `client name { thread { … } }`",
+            ));
+        }
+        let workload = Workload { values, ..Workload::general(program, threads.into(), ops.into()) };
         return Ok((workload, format!("{threads} threads with {ops} operations each")));
     }
     let client = match &args.client {
@@ -269,7 +279,7 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
     let counts: Vec<String> = client.threads.iter().map(|thread| calls(thread).to_string()).collect();
     let who =
         format!("client {} ({} threads with {} operations)", client.name, counts.len(), counts.join(", "));
-    Ok((Workload::of(client), who))
+    Ok((Workload { values, ..Workload::of(client) }, who))
 }
 
 /// What is wrong, in a few words.
@@ -309,8 +319,11 @@ fn reason(program: &Program, violation: &Violation, text: &str) -> String {
 }
 
 /// What a `holds` rests on.
-fn basis(program: &Program, explored: &Explored, who: &str) -> String {
-    let data = if explored.distinct_data { ", each piece of data distinct" } else { "" };
+fn basis(program: &Program, workload: &Workload, explored: &Explored, who: &str) -> String {
+    let mut data = String::from(if explored.distinct_data { ", each piece of data distinct" } else { "" });
+    if workload.tries_few_values(program, explored.distinct_data) {
+        let _ = write!(data, ", arguments from 0 to {} (--values)", workload.values - 1);
+    }
     let spec = match program.spec {
         SpecSource::Nothing => "; it has no specification: only errors and asserts were looked for",
         _ => "",
@@ -331,7 +344,7 @@ fn limit(limit: &Limit) -> String {
 fn as_text(program: &Program, workload: &Workload, found: &Found, text: &str, who: &str) -> String {
     let explored = &found.explored;
     let mut out = match &explored.verdict {
-        Verdict::Holds => format!("holds: {}\n", basis(program, explored, who)),
+        Verdict::Holds => format!("holds: {}\n", basis(program, workload, explored, who)),
         Verdict::Violated(violation) => {
             let mut out = format!("violated: {}\n\n", reason(program, violation, text));
             draw(program, workload, &violation.steps, text, &mut out);
@@ -394,7 +407,7 @@ fn as_json(program: &Program, workload: &Workload, found: &Found, text: &str, wh
         counterexample["replay"] = json!(schedule.to_string());
     }
     let (verdict, basis) = match &explored.verdict {
-        Verdict::Holds => ("holds", json!(basis(program, explored, who))),
+        Verdict::Holds => ("holds", json!(basis(program, workload, explored, who))),
         Verdict::Violated(_) => ("violated", serde_json::Value::Null),
         Verdict::Unknown(why) => ("unknown", json!(limit(why))),
     };

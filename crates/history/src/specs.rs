@@ -16,7 +16,7 @@ mod snapshot;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::operation::{OpCode, ProcessId};
-use crate::signature::Signature;
+use crate::signature::{Shape, Signature};
 use crate::spec::{Call, Spec};
 use crate::symbols::Symbols;
 use crate::value::Value;
@@ -114,6 +114,21 @@ impl Builtin {
             _ => Value::Null,
         };
         Builtin { kind, capacity: None, spurious: false, initial, signature: names::signature(kind, false) }
+    }
+
+    /// The one form of answers that mean the same, which [`Builtin::outcomes`](Spec::outcomes) gives: `true` that says no more than "done" is null, and a scan shows no
+    /// cells after the last that was written.
+    pub fn plain_answer(&self, op: OpCode, answer: Value) -> Value {
+        match answer {
+            Value::Bool(true) if matches!(self.signature.decl(op).result, Shape::Unit | Shape::Done) => {
+                Value::Null
+            }
+            Value::List(cells) if self.kind == Kind::Snapshot => {
+                let written = cells.iter().rposition(|cell| !cell.is_null()).map_or(0, |last| last + 1);
+                Value::list(cells.iter().take(written).cloned())
+            }
+            answer => answer,
+        }
     }
 
     /// With room for `capacity` elements; insertions then answer true or false.

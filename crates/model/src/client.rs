@@ -29,6 +29,22 @@ impl Workload {
         Workload { threads: client.threads.clone(), values: 2 }
     }
 
+    /// Are arguments chosen from a few [`values`](Workload::values), so that other values were not tried? `distinct` says whether each piece of data is distinct.
+    pub fn tries_few_values(&self, program: &Program, distinct: bool) -> bool {
+        let chosen = |ty: &Type| match ty {
+            Type::Option(inner) => **inner == Type::Int || **inner == Type::Data && !distinct,
+            ty => *ty == Type::Int || *ty == Type::Data && !distinct,
+        };
+        let called = self.threads.iter().filter_map(|thread| match thread {
+            ClientThread::Any(ops, _) => Some(ops),
+            ClientThread::Calls(_) => None,
+        });
+        called.flatten().any(|op| {
+            let operation = program.operation(*op);
+            operation.locals[..operation.params].iter().any(|slot| slot.bounds.is_none() && chosen(&slot.ty))
+        })
+    }
+
     /// How many calls a thread makes.
     pub(crate) fn calls(&self, thread: usize) -> usize {
         match &self.threads[thread] {

@@ -116,6 +116,13 @@ impl<'p> Reference<'p> {
     /// The number of the result that these words stand for.
     pub fn result(&mut self, op: OpId, words: &[Word]) -> ResultId {
         let value = result_value(self.program, &self.program.operation(op).result, words);
+        let value = match &self.source {
+            Source::Builtin(spec, codes) => match codes[op.index()] {
+                Some(code) => spec.plain_answer(code, value),
+                None => value,
+            },
+            Source::Block(_) => value,
+        };
         self.result_value(value)
     }
 
