@@ -61,6 +61,12 @@ pub struct Shown<'a> {
 
 impl Task<'_> {
     fn run(&self) -> Result<Exit, Fault> {
+        if self.file.extension().is_some_and(|extension| extension == "lin") {
+            return Err(Fault::usage(
+                format!("{} is a program, not a history", self.file.display()),
+                "run it with `linpoint explore`, prove it with `linpoint prove`",
+            ));
+        }
         let from = input::input(self.file);
         let options = self.read_options();
         let reader = formats::open(&from, self.spec, &options)?;

@@ -1,13 +1,15 @@
 //! What can be seen from the graph without running it: variables without a value, locks that are kept, paths with no linearization point or
 //! with two; and which locals still matter at which node.
 //!
-//! Every check follows edges, not values, so a path it talks about may be one that no run takes. What is certain on every path is an error;
+//! Every check follows edges, not values (but for truth values of locals where points are counted), so a path it talks about may be one that no run takes. What is certain on every path is an error;
 //! what depends on the path is a warning.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, code};
-use crate::program::{Action, Edge, Exit, Expr, MarkKind, NodeId, OpId, Operation, Place, Program, Term};
+use crate::program::{
+    Action, Edge, Exit, Expr, LocalId, MarkKind, NodeId, OpId, Operation, Place, Program, Term,
+};
 
 /// Runs every check.
 pub(crate) fn check(program: &Program, wrong: &mut Vec<Diagnostic>) {
@@ -188,16 +190,23 @@ fn points(program: &Program, op: OpId, operation: &Operation, wrong: &mut Vec<Di
     if !marks().any(|mark| mark.of.is_none()) || helped {
         return;
     }
-    // How many points were passed for certain, and whether one may have been.
-    let mut seen: Vec<BTreeSet<(u8, bool)>> = vec![BTreeSet::new(); program.nodes.len()];
-    let mut open: Vec<(NodeId, (u8, bool))> = vec![(operation.entry, (0, false))];
+    // How many points were passed for certain, whether one may have been, and which truth values are known.
+    type Way = (u8, bool, Truths);
+    let mut seen: Vec<BTreeSet<Way>> = vec![BTreeSet::new(); program.nodes.len()];
+    let mut open: Vec<(NodeId, Way)> = vec![(operation.entry, (0, false, Truths::new()))];
     let mut told = BTreeSet::new();
-    while let Some((node, (certain, possible))) = open.pop() {
-        if !seen[node.index()].insert((certain, possible)) {
+    while let Some((node, way)) = open.pop() {
+        if !seen[node.index()].insert(way.clone()) {
             continue;
         }
         for edge in &program.node(node).edges {
-            let mut now = (certain, possible);
+            let mut now = way.clone();
+            if !follow(edge, &mut now.2) {
+                continue;
+            }
+            if seen[node.index()].len() > MOST_WAYS {
+                now.2.clear();
+            }
             for mark in edge.marks() {
                 now.1 = true;
                 if mark.kind == MarkKind::Lin && mark.when.is_none() {
@@ -226,6 +235,43 @@ fn points(program: &Program, op: OpId, operation: &Operation, wrong: &mut Vec<Di
             }
         }
     }
+}
+
+/// Truth values of locals that are known on a way.
+type Truths = BTreeMap<LocalId, bool>;
+
+/// Beyond so many ways to a node, truth values are forgotten.
+const MOST_WAYS: usize = 64;
+
+/// Takes an edge; false if what is known closes it.
+fn follow(edge: &Edge, known: &mut Truths) -> bool {
+    for action in &edge.actions {
+        match action {
+            Action::Assume(condition) => {
+                let (local, wanted) = match condition {
+                    Expr::Read(Place::Local(local)) => (*local, true),
+                    Expr::Not(inner) => match &**inner {
+                        Expr::Read(Place::Local(local)) => (*local, false),
+                        _ => continue,
+                    },
+                    _ => continue,
+                };
+                if *known.entry(local).or_insert(wanted) != wanted {
+                    return false;
+                }
+            }
+            Action::Assign(Place::Local(local), Expr::Const(word)) => {
+                known.insert(*local, *word != 0);
+            }
+            Action::Assign(Place::Local(local), _)
+            | Action::Choose(local, ..)
+            | Action::New { local, .. } => {
+                known.remove(local);
+            }
+            _ => {}
+        }
+    }
+    true
 }
 
 /// For each node, which locals of its operation may still be read. What is not in it may be forgotten.

@@ -207,6 +207,10 @@ impl<'a> Lowerer<'a> {
             },
             TypeKind::Option(inner) => {
                 let (ty, _) = self.scalar(inner);
+                // A record's name instead of a pointer was told; a pointer is what is meant, and that is null by itself.
+                if matches!((&inner.kind, &ty), (TypeKind::Named(_), Type::Pointer(_))) {
+                    return (ty, None);
+                }
                 (Type::Option(Box::new(ty)), None)
             }
             TypeKind::Array(..) => {
@@ -239,10 +243,11 @@ impl<'a> Lowerer<'a> {
             "lock" => Type::Lock,
             _ => match self.items.get(name) {
                 Some((Item::Enum(id), _)) => Type::Enum(*id),
-                Some((Item::Record(_), _)) => {
+                Some((Item::Record(id), _)) => {
+                    let id = *id;
                     let help = format!("write `*{name}` for a pointer; only shared variables are records");
                     self.error(code::TYPE, span, format!("`{name}` is a record"), help);
-                    Type::Int
+                    Type::Pointer(id)
                 }
                 _ => {
                     self.unknown("type", name, span, TYPES);

@@ -11,7 +11,7 @@ impl Parser {
     }
 
     fn statements(&mut self) -> Parsed<Block> {
-        let open = self.sign("{")?;
+        let open = self.open_block()?;
         let mut statements = Vec::new();
         loop {
             while self.eat_sign(";") {}
@@ -36,6 +36,19 @@ impl Parser {
                 }
             }
         }
+    }
+
+    fn open_block(&mut self) -> Parsed<crate::span::Span> {
+        if self.is_sign("{") {
+            return self.sign("{");
+        }
+        let help = match &self.peek().kind {
+            TokenKind::Sign("=") => "`=` assigns; compare with `==`",
+            TokenKind::Sign("&") | TokenKind::Sign("|") => "and is written `&&`, or is written `||`",
+            TokenKind::Word(_) => "a body stands in braces: `if c { … }`",
+            _ => "",
+        };
+        self.expected("`{`", help)
     }
 
     /// A statement ends at a line's end, a semicolon or a brace.
@@ -209,6 +222,13 @@ impl Parser {
         }
         if self.is_sign("==") {
             return self.expected("`=`", "`==` compares; an assignment is written with one `=`");
+        }
+        let short = |parser: &Parser| is_sign(parser.ahead(1), "=") && !parser.ahead(1).on_new_line;
+        if let TokenKind::Sign(sign @ ("+" | "-" | "*")) = self.peek().kind
+            && short(self)
+        {
+            let help = format!("there is no `{sign}=`: write `x = x {sign} …`");
+            return self.expected("`=` or a call", &help);
         }
         let known = [
             "loop", "while", "return", "break", "continue", "atomic", "assert", "assume", "choose", "tressa",

@@ -31,3 +31,24 @@ fn every_mistake_gets_its_answer() {
     }
     assert!(pairs >= 12, "{pairs}");
 }
+
+/// A loop that goes on until its step succeeds passes one point: the flag says so.
+#[test]
+fn a_flag_that_ends_a_loop() {
+    let text = "object C : counter {
+      shared n: int
+      op increment() {
+        var ok = false
+        while !ok {
+          v = n
+          ok = cas(n, v, v + 1) @lin
+        }
+      }
+      op read() -> int { return n @lin(n) }
+    }";
+    let said = |text: &str| compile(text).1.iter().map(|d| d.code).collect::<Vec<_>>();
+    assert_eq!(said(text), Vec::<&str>::new());
+    assert_eq!(said(&text.replace("var ok = false", "var ok = true")), ["L040"]);
+    // Both: the write after the step, and the step of the next round.
+    assert_eq!(said(&text.replace("@lin\n        }", "@lin\n          n = v @lin\n        }")), ["L041"; 2]);
+}

@@ -213,7 +213,10 @@ fn answers_in_either_form() {
       client c { thread { acquire(); release() } thread { acquire(); release() } }
     }";
     says(lock, "holds");
-    says(&lock.replace("l = false\n        return true", "l = false\n        return false"), "NotLinearizable");
+    says(
+        &lock.replace("l = false\n        return true", "l = false\n        return false"),
+        "NotLinearizable",
+    );
     let snapshot = "object S : snapshot {
       shared a: data?
       shared b: data?
