@@ -21,6 +21,9 @@
 //! | [`ticket_lock`] | counter behind a fair lock | `SPLIT_TICKET` |
 //! | [`chase_lev_deque`] | work-stealing deque | `TAKE_WITHOUT_CAS` |
 //!
+//! [`priority`] has priority queues, with [`stm`] below two of them, and [`sets`] lists and hash sets: larger objects that are explored, recorded with real
+//! threads ([`record`]) and evaluated. Where nodes are freed while the object lives, [`reclaim`] says when.
+//!
 //! [`monitored`] has the objects of the runtime monitor: larger, with real threads only.
 //!
 //! The snapshot, the elimination stack and the transactional memory also make claims about the future
@@ -32,15 +35,21 @@
 
 pub mod arena;
 pub mod bartok_stm;
+pub mod catalogue;
 pub mod chase_lev_deque;
 pub mod elimination_stack;
 pub mod lazy_list_set;
 pub mod michael_scott_queue;
 pub mod monitored;
+pub mod priority;
+pub mod reclaim;
+pub mod record;
 pub mod reusing_stack;
 pub mod seqlock;
+pub mod sets;
 pub mod snapshot;
 pub mod spec;
+pub mod stm;
 pub mod swap_queue;
 pub mod ticket_lock;
 pub mod treiber_stack;

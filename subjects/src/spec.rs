@@ -1,6 +1,6 @@
 //! The sequential objects that say what is right.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,6 +78,40 @@ impl Deque {
     /// Takes the value at the top.
     pub fn steal(&mut self) -> Option<u32> {
         self.0.pop_front()
+    }
+}
+
+/// A priority queue: how often each priority is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PriorityQueue(BTreeMap<u32, u32>);
+
+#[linpoint::spec]
+impl PriorityQueue {
+    /// Puts `priority` in.
+    pub fn insert(&mut self, priority: u32) {
+        *self.0.entry(priority).or_default() += 1;
+    }
+
+    /// Takes the smallest out.
+    pub fn remove_min(&mut self) -> Option<u32> {
+        let mut first = self.0.first_entry()?;
+        *first.get_mut() -= 1;
+        let priority = *first.key();
+        if *first.get() == 0 {
+            first.remove();
+        }
+        Some(priority)
+    }
+
+    /// Replaces one `from` by `to`: was there one?
+    pub fn change_key(&mut self, from: u32, to: u32) -> bool {
+        let Some(count) = self.0.get_mut(&from) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(&from);
+        }
+        self.insert(to);
+        true
     }
 }
 

@@ -5,5 +5,7 @@ mod claims;
 mod models;
 mod monitored;
 mod oracle;
+mod priority;
+mod recorded;
 mod searched;
 mod threads;

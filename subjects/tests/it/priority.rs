@@ -1,0 +1,132 @@
+//! The priority queues and the sets under the explorer: no correct one fails within a few seconds, every broken one does.
+//!
+//! `cargo run --release -p linpoint-subjects --example queues` goes further: every schedule with so many preemptions.
+
+use std::time::Duration;
+
+use linpoint::{Check, Object, Scenario, check};
+use linpoint_subjects::priority::coarse_heap::{CoarseHeap, LATE_LENGTH};
+use linpoint_subjects::priority::fine_stm_heap::{FineStmHeap, PEAK_STOPS_AT_DIRTY, PLACE_LOOKS_UP_ONLY};
+use linpoint_subjects::priority::hunt_heap::{HuntHeap, PUBLISHED, TAGS_STAY};
+use linpoint_subjects::priority::naive_stm_heap::{FAST_LAST, NaiveStmHeap};
+use linpoint_subjects::priority::sundell_tsigas::{self, LAST_UNMARKED, TAKE_BY_STORE};
+use linpoint_subjects::sets::striped_hash_set::{STALE_BUCKET, StripedHashSet};
+use linpoint_subjects::sets::{harris_michael_list, lock_coupling_list};
+use linpoint_subjects::spec::PriorityQueueOp::{self, ChangeKey, Insert, RemoveMin};
+use linpoint_subjects::spec::{PriorityQueue, SetOp};
+
+/// Priorities are compared, so they are ours to choose.
+fn queue() -> Vec<PriorityQueueOp> {
+    vec![Insert(1), Insert(2), RemoveMin()]
+}
+
+/// Nothing wrong in the time there is, at the default size: 3 threads × 2 operations.
+#[track_caller]
+fn passes<O: Object>(check: Check<O>) {
+    let report = check.time_limit(Duration::from_secs(2)).report();
+    println!("{report}");
+    assert!(report.counterexample.is_none(), "{report}");
+}
+
+/// Something is wrong with it; on an idle machine it takes a second or two at most.
+#[track_caller]
+fn caught<O: Object>(check: Check<O>) {
+    let report = check.time_limit(Duration::from_secs(120)).report();
+    let counterexample = report.counterexample.expect("it is broken");
+    println!("{counterexample}\nafter {} executions, {:?}", report.coverage.executions, report.elapsed);
+}
+
+#[test]
+fn coarse_heap() {
+    passes(check::<CoarseHeap>().arguments(queue()));
+    caught(check::<CoarseHeap<u32, LATE_LENGTH>>().arguments(queue()));
+}
+
+#[test]
+fn change_key() {
+    let operations = || vec![Insert(1), ChangeKey(1, 2), ChangeKey(2, 1), RemoveMin()];
+    passes(check::<CoarseHeap>().arguments(operations()));
+    passes(check::<NaiveStmHeap>().arguments(operations()));
+}
+
+#[test]
+fn hunt_heap() {
+    passes(check::<HuntHeap>().arguments(queue()));
+    caught(check::<HuntHeap<u32, PUBLISHED>>().arguments(queue()));
+}
+
+/// The run that the file tells of: two elements are enough, and three operations.
+#[test]
+fn the_published_hunt_heap_is_not_linearizable() {
+    let scenario = Scenario {
+        before: vec![],
+        threads: vec![vec![Insert(1), Insert(2)], vec![RemoveMin()]],
+        after: vec![],
+    };
+    let report = check::<HuntHeap<u32, PUBLISHED>>().scenario(scenario.clone()).report();
+    let text = report.counterexample.expect("it is broken").to_string();
+    assert!(text.contains("insert(1), insert(2), remove_min() → Some(2)"), "{text}");
+    assert!(check::<HuntHeap>().scenario(scenario).report().holds());
+}
+
+/// A 2 on its way is swapped up by a removal, under the 3 that the removal put above it.
+#[test]
+fn tags_that_stay() {
+    fn scenario() -> Scenario<PriorityQueue> {
+        Scenario {
+            before: vec![Insert(1), Insert(3), Insert(4)],
+            threads: vec![vec![Insert(2)], vec![Insert(5), RemoveMin()]],
+            after: vec![RemoveMin(), RemoveMin()],
+        }
+    }
+    assert!(check::<HuntHeap>().scenario(scenario()).report().holds());
+    caught(check::<HuntHeap<u32, TAGS_STAY>>().scenario(scenario()));
+}
+
+#[test]
+fn sundell_tsigas() {
+    passes(check::<sundell_tsigas::Explored>().arguments(queue()));
+    caught(check::<sundell_tsigas::Explored<TAKE_BY_STORE>>().arguments(queue()));
+    caught(check::<sundell_tsigas::Explored<LAST_UNMARKED>>().arguments(queue()));
+}
+
+#[test]
+fn naive_stm_heap() {
+    passes(check::<NaiveStmHeap>().arguments(queue()));
+    let scenario = Scenario {
+        before: vec![Insert(1)],
+        threads: vec![vec![RemoveMin()], vec![RemoveMin(), Insert(2)]],
+        after: vec![RemoveMin()],
+    };
+    caught(check::<NaiveStmHeap<u32, FAST_LAST>>().scenario(scenario));
+}
+
+#[test]
+fn fine_stm_heap() {
+    passes(check::<FineStmHeap>().arguments(queue()));
+    caught(check::<FineStmHeap<u32, PEAK_STOPS_AT_DIRTY>>().arguments(queue()));
+    caught(check::<FineStmHeap<u32, PLACE_LOOKS_UP_ONLY>>().arguments(queue()));
+}
+
+#[test]
+fn lock_coupling_list() {
+    passes(check::<lock_coupling_list::Explored>());
+    caught(check::<lock_coupling_list::Explored<{ lock_coupling_list::REMOVE_BEHIND_ITS_BACK }>>());
+}
+
+#[test]
+fn harris_michael_list() {
+    passes(check::<harris_michael_list::Explored>());
+    caught(check::<harris_michael_list::Explored<{ harris_michael_list::LAST_UNMARKED }>>());
+}
+
+/// A stripe grows at its third key, so these are of one stripe.
+#[test]
+fn striped_hash_set() {
+    passes(check::<StripedHashSet>());
+    let one = |key: &u32| (u64::from(*key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).is_multiple_of(4);
+    let keys: Vec<u32> = (0..).filter(one).take(4).collect();
+    let operations = keys.iter().flat_map(|&key| [SetOp::Add(key), SetOp::Contains(key)]);
+    let check = check::<StripedHashSet<u32, STALE_BUCKET>>().arguments(operations.collect::<Vec<_>>());
+    caught(check.before(2).threads(2));
+}
