@@ -20,6 +20,7 @@ pub mod portfolio;
 pub mod recheck;
 pub mod replay;
 pub mod resident;
+pub mod stream;
 pub mod timeline;
 
 pub use decide::{Answer, CheckError, Options, Partition, Watch, check, check_rows};

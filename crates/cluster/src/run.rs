@@ -1,0 +1,443 @@
+//! The dataflow: sources → exchange by object → one check an object → verdicts gathered.
+//!
+//! Times of the dataflow are stamps: a source that holds the time t has nothing left that was called before t. So the frontier at a worker's checks *is* the watermark: everything called
+//! before it is there. Timely (Murray et al. 2013) keeps it, across threads and hosts; nothing here counts messages.
+//!
+//! **Back-pressure.** A source does not read on while what it sent a while ago is not behind the frontier: then a worker, or another source, lags.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use linpoint_history::{Diagnostic, Operation};
+use thiserror::Error;
+use timely::dataflow::channels::pact::Exchange;
+use timely::dataflow::operators::generic::operator::source;
+use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::{Capability, Input, Probe, probe};
+use timely::worker::Worker;
+
+use crate::checker::Checker;
+use crate::hosts::{Hosts, HostsError};
+use crate::report::{Outcome, Report};
+use crate::source::{Feed, Outlet, Pulled};
+use crate::wire::{About, Batch, Notice};
+
+/// Chunks a source may be ahead of the frontier.
+const AHEAD: usize = 8;
+/// How often a live source is asked that had nothing.
+const NAP: Duration = Duration::from_millis(5);
+/// Most sources a worker has.
+const SOURCES: u32 = 1 << 12;
+
+/// What is to be done.
+#[derive(Clone)]
+pub struct Job {
+    /// The sources of each worker of this process, made where it runs.
+    pub feeds: Feeds,
+    /// Workers of this process.
+    pub workers: usize,
+    /// The other processes, if there are any.
+    pub hosts: Option<Hosts>,
+    /// Stop when an object is violated?
+    pub stop_on_violation: bool,
+    /// Is a source that cannot be read on lost, and do the others go on?
+    pub keep_going: bool,
+    /// Give up then.
+    pub deadline: Option<Instant>,
+    /// Not with more memory than this.
+    pub memory_bytes: Option<usize>,
+    /// Told how it goes, now and then.
+    pub status: Option<Arc<dyn Fn(&Status) + Send + Sync>>,
+    /// Set from outside to end the run: sources that go on for ever are done.
+    pub enough: Arc<AtomicBool>,
+}
+
+/// Makes the sources of the worker with this number, among the workers of this process.
+pub type Feeds = Arc<dyn Fn(usize) -> Result<Vec<Named>, Diagnostic> + Send + Sync>;
+
+/// A source and what it is.
+pub struct Named {
+    /// What it is.
+    pub about: About,
+    /// Its rows.
+    pub feed: Box<dyn Feed>,
+}
+
+/// How a worker is doing.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    /// Which worker.
+    pub worker: usize,
+    /// Rows checked or waiting.
+    pub taken: u64,
+    /// Objects.
+    pub objects: u64,
+    /// Objects with rows that wait for the watermark or a return.
+    pub waiting: u64,
+    /// Objects violated.
+    pub violations: u64,
+    /// The watermark; none at the end.
+    pub mark: Option<i64>,
+    /// The object with most operations.
+    pub hottest: Option<(String, u64)>,
+}
+
+/// Why there is no outcome.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A source is not readable.
+    #[error(transparent)]
+    Input(#[from] Diagnostic),
+    /// The hosts do not come together.
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
+    /// A host went away while the run was on.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl Job {
+    /// A job of one worker in this process.
+    pub fn new(feeds: Feeds) -> Job {
+        Job {
+            feeds,
+            workers: 1,
+            hosts: None,
+            stop_on_violation: false,
+            keep_going: false,
+            deadline: None,
+            memory_bytes: None,
+            status: None,
+            enough: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Does it. The first host gets the outcome of all, the others what was found by themselves.
+    pub fn run(self) -> Result<Outcome, RunError> {
+        let started = Instant::now();
+        let failure: Arc<Mutex<Option<Diagnostic>>> = Arc::default();
+        let workers = self.workers.max(1);
+        let (builders, guard) = match &self.hosts {
+            Some(hosts) => hosts.connect(workers)?,
+            None => crate::hosts::alone(workers),
+        };
+        let (job, failed) = (self.clone(), Arc::clone(&failure));
+        let work = move |worker: &mut Worker| job.work(worker, workers, &failed);
+        let guards = timely::execute::execute_from(builders, guard, timely::WorkerConfig::default(), work)
+            .map_err(RunError::Broken)?;
+        let joined = crate::hosts::joined(guards, self.hosts.as_ref());
+        if let Some(diagnostic) = failure.lock().ok().and_then(|mut failure| failure.take()) {
+            return Err(diagnostic.into());
+        }
+        let reports: Vec<Report> = joined.map_err(RunError::Broken)?.into_iter().flatten().collect();
+        Ok(Outcome::join(reports, started.elapsed()))
+    }
+
+    /// One worker: its reports, or those of all, if it is the first.
+    fn work(&self, worker: &mut Worker, workers: usize, failure: &Mutex<Option<Diagnostic>>) -> Vec<Report> {
+        let index = worker.index();
+        let mut troubles = Vec::new();
+        let feeds = (self.feeds)(index % workers).unwrap_or_else(|diagnostic| {
+            troubles.push(format!("{}: {}", diagnostic.file, diagnostic.message));
+            if let Ok(mut failure) = failure.lock() {
+                failure.get_or_insert(diagnostic);
+            }
+            Vec::new()
+        });
+        let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
+        let checker = Rc::new(RefCell::new(Checker::new(self.deadline, self.memory_bytes)));
+        let shared = Rc::new(RefCell::new(Read { troubles, ..Read::default() }));
+        let probe = self.dataflow(worker, feeds, &checker, &stop, &shared);
+        let mut told = Instant::now();
+        while !probe.done() {
+            worker.step_or_park(Some(Duration::from_millis(50)));
+            if let Some(status) = &self.status
+                && told.elapsed() > Duration::from_millis(200)
+            {
+                told = Instant::now();
+                status(&status_of(index, &checker, &probe));
+            }
+            if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                stop.set(true);
+            }
+        }
+        let mut report = checker.borrow_mut().finish(stop.get());
+        let read = shared.borrow();
+        report.troubles.extend(read.troubles.iter().cloned());
+        report.read = read.rows;
+        report.stopped = stop.get();
+        if let Some(status) = &self.status {
+            status(&status_of(index, &checker, &probe));
+        }
+        gather(worker, report, workers)
+    }
+
+    fn dataflow(
+        &self,
+        worker: &mut Worker,
+        feeds: Vec<Named>,
+        checker: &Rc<RefCell<Checker>>,
+        stop: &Rc<Cell<bool>>,
+        read: &Rc<RefCell<Read>>,
+    ) -> probe::Handle<i64> {
+        let (index, peers) = (worker.index(), worker.peers());
+        let handle = probe::Handle::new();
+        let live = self.status.is_some();
+        worker.dataflow::<i64, _, _>(|scope| {
+            let mut intake = Intake {
+                sources: Vec::new(),
+                handle: handle.clone(),
+                stop: Rc::clone(stop),
+                enough: Arc::clone(&self.enough),
+                keep_going: self.keep_going,
+                read: Rc::clone(read),
+            };
+            let rows = source(scope, "sources", |capability, info| {
+                let activator = scope.activator_for(info.address);
+                for (number, Named { about, feed }) in feeds.into_iter().enumerate() {
+                    let outlet = Outlet::new(index as u32 * SOURCES + number as u32, about, peers);
+                    if feed.touches_across() {
+                        read.borrow_mut().troubles.push(format!(
+                            "source {}: operations of one process on different objects touch (one is called at the stamp at which the other returns), so objects are not independent",
+                            outlet.about().name
+                        ));
+                    }
+                    intake.sources.push(Live { outlet, feed, capability: Some(capability.clone()), sent: VecDeque::new() });
+                }
+                drop(capability);
+                move |output| {
+                    let mut batches = Vec::new();
+                    let more = intake.turn(&mut batches);
+                    for (capability, batch) in batches {
+                        output.session(&capability).give(batch);
+                    }
+                    match more {
+                        More::Now => activator.activate(),
+                        More::Later => activator.activate_after(NAP),
+                        More::Never => {}
+                    }
+                }
+            });
+            let (checker, stop_asked) = (Rc::clone(checker), self.stop_on_violation);
+            let stops = rows.container::<Vec<Batch>>().unary_frontier(
+                Exchange::new(|batch: &Batch| batch.target),
+                "check",
+                move |_, _| {
+                    let mut told = false;
+                    let mut swept = Instant::now();
+                    move |(input, frontier), output| {
+                        let mark = frontier.frontier().first().copied().unwrap_or(i64::MAX);
+                        let mut checker = checker.borrow_mut();
+                        input.for_each(|time, data| {
+                            for batch in data.drain(..) {
+                                checker.take(batch, mark);
+                            }
+                            if stop_asked && !told && checker.violations > 0 {
+                                told = true;
+                                output.session(&time).give_iterator(0..peers as u64);
+                            }
+                        });
+                        if live && swept.elapsed() > Duration::from_millis(100) {
+                            checker.sweep(mark);
+                            swept = Instant::now();
+                        }
+                    }
+                },
+            );
+            let stop = Rc::clone(stop);
+            let stopped = stops.container::<Vec<u64>>().unary(
+                Exchange::new(|target: &u64| *target),
+                "stop",
+                move |_, _| {
+                    move |input, output| {
+                        input.for_each(|time, _| {
+                            stop.set(true);
+                            output.session(&time).give(());
+                        });
+                    }
+                },
+            );
+            stopped.container::<Vec<()>>().probe_with(&handle);
+        });
+        handle
+    }
+}
+
+fn status_of(worker: usize, checker: &RefCell<Checker>, probe: &probe::Handle<i64>) -> Status {
+    let checker = checker.borrow();
+    let mark = probe.with_frontier(|frontier| frontier.first().copied());
+    Status {
+        worker,
+        taken: checker.taken,
+        objects: checker.objects() as u64,
+        waiting: checker.waiting() as u64,
+        violations: checker.violations,
+        mark,
+        hottest: checker.hottest().map(|(name, count)| (name.to_string(), count)),
+    }
+}
+
+/// What the sources of a worker did.
+#[derive(Default)]
+struct Read {
+    rows: u64,
+    troubles: Vec<String>,
+}
+
+/// The sources of one worker.
+struct Intake {
+    sources: Vec<Live>,
+    handle: probe::Handle<i64>,
+    stop: Rc<Cell<bool>>,
+    enough: Arc<AtomicBool>,
+    keep_going: bool,
+    read: Rc<RefCell<Read>>,
+}
+
+struct Live {
+    outlet: Outlet,
+    feed: Box<dyn Feed>,
+    /// The time it may still send at; none at its end.
+    capability: Option<Capability<i64>>,
+    /// The times of what it sent last.
+    sent: VecDeque<i64>,
+}
+
+enum More {
+    Now,
+    Later,
+    Never,
+}
+
+impl Intake {
+    /// One chunk of the source that is furthest behind.
+    fn turn(&mut self, out: &mut Vec<(Capability<i64>, Batch)>) -> More {
+        if self.stop.get() {
+            self.sources.clear();
+        }
+        self.sources.retain(|live| live.capability.is_some());
+        if self.sources.is_empty() {
+            return More::Never;
+        }
+        let time = |live: &Live| live.capability.as_ref().map_or(i64::MAX, |capability| *capability.time());
+        self.sources.sort_by_key(time);
+        let mut idle = true;
+        for live in &mut self.sources {
+            if live.sent.front().is_some_and(|sent| live.sent.len() >= AHEAD && self.handle.less_than(sent)) {
+                continue;
+            }
+            match live.turn(out, self.keep_going, &mut self.read.borrow_mut()) {
+                Turn::Sent => {
+                    idle = false;
+                    break;
+                }
+                Turn::Idle if self.enough.load(Ordering::Relaxed) => live.capability = None,
+                Turn::Idle => {}
+                Turn::Failed => {
+                    self.stop.set(true);
+                    break;
+                }
+            }
+        }
+        if idle { More::Later } else { More::Now }
+    }
+}
+
+enum Turn {
+    Sent,
+    Idle,
+    Failed,
+}
+
+impl Live {
+    fn turn(&mut self, out: &mut Vec<(Capability<i64>, Batch)>, keep_going: bool, read: &mut Read) -> Turn {
+        let Some(capability) = self.capability.clone() else { return Turn::Idle };
+        let epsilon = self.outlet.about().epsilon;
+        let mut rows: Vec<Operation> = Vec::new();
+        let pulled = self.feed.pull(&mut rows).unwrap_or_else(|diagnostic| {
+            read.troubles.push(format!("{}: {}", self.outlet.about().name, diagnostic.message));
+            if keep_going { Pulled::Lost(diagnostic.message) } else { Pulled::Lost(String::new()) }
+        });
+        read.rows += rows.len() as u64;
+        let now = *capability.time();
+        match pulled {
+            Pulled::Idle => return Turn::Idle,
+            Pulled::End => self.capability = None,
+            Pulled::Lost(why) if why.is_empty() => {
+                self.capability = None;
+                return Turn::Failed;
+            }
+            Pulled::Lost(why) => {
+                let notice = Notice::Lost { at: now, why };
+                out.extend(self.outlet.notices(&notice).into_iter().map(|batch| (capability.clone(), batch)));
+                self.capability = None;
+            }
+            Pulled::Rows { floor } => {
+                let late = rows.iter().filter(|row| row.call.saturating_sub(epsilon) < now).copied();
+                let late: Vec<Operation> = late.collect();
+                if !late.is_empty() {
+                    rows.retain(|row| row.call.saturating_sub(epsilon) >= now);
+                    // Their keys are told with the rest.
+                    let at = late.iter().map(|row| row.call).min().unwrap_or(now);
+                    let keys = late.iter().map(|row| row.key.0).collect();
+                    let batches = self.outlet.batches(Vec::new(), self.feed.symbols());
+                    out.extend(batches.into_iter().map(|batch| (capability.clone(), batch)));
+                    let notice = Notice::Late { keys, at };
+                    out.extend(self.outlet.notices(&notice).into_iter().map(|batch| (capability.clone(), batch)));
+                }
+                let batches = self.outlet.batches(rows, self.feed.symbols());
+                out.extend(batches.into_iter().map(|batch| (capability.clone(), batch)));
+                self.sent.push_back(now);
+                if self.sent.len() > AHEAD {
+                    self.sent.pop_front();
+                }
+                let next = floor.saturating_sub(epsilon).max(now);
+                if floor == i64::MAX {
+                    // More may come of a feed that gives its last rows first; but nothing that matters to the watermark.
+                    self.capability = None;
+                } else if let Some(held) = &mut self.capability {
+                    held.downgrade(&next);
+                }
+            }
+        }
+        Turn::Sent
+    }
+}
+
+/// Brings all reports to the first worker; other hosts keep their own.
+fn gather(worker: &mut Worker, report: Report, workers: usize) -> Vec<Report> {
+    let gathered: Rc<RefCell<Vec<Report>>> = Rc::default();
+    let handle = probe::Handle::new();
+    let kept = Rc::clone(&gathered);
+    let mut input = worker.dataflow::<u64, _, _>(|scope| {
+        let (input, stream) = scope.new_input::<Vec<Report>>();
+        stream
+            .unary(Exchange::new(|_: &Report| 0), "gather", move |_, _| {
+                move |input, output| {
+                    input.for_each(|time, data| {
+                        kept.borrow_mut().append(data);
+                        output.session(&time).give(());
+                    });
+                }
+            })
+            .container::<Vec<()>>()
+            .probe_with(&handle);
+        input
+    });
+    let own = report.clone();
+    input.send(report);
+    input.close();
+    while !handle.done() {
+        worker.step_or_park(Some(Duration::from_millis(50)));
+    }
+    match worker.index() {
+        0 => gathered.take(),
+        index if index < workers => Vec::new(),
+        _ => vec![own],
+    }
+}

@@ -1,0 +1,342 @@
+//! Where rows come from, and how much of the past they leave open.
+//!
+//! A [`Feed`] hands out rows in order of return together with its *floor*: nothing it still has to give was called before that. The floor is the source's part of the run's
+//! watermark. [`FileFeed`] reads a file twice: once for its floors and pending operations, as `check` does, and once to give them out. A file that is not in order of return is
+//! held in memory and sorted. [`Outlet`] sends rows to the workers that own their objects.
+
+use std::collections::VecDeque;
+
+use linpoint_history::formats::{self, Input, ProcessOrder, ReadOptions, Reader};
+use linpoint_history::history::return_order;
+use linpoint_history::{Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Value, ValueId};
+
+use crate::wire::{self, About, Batch, Notice, Rows, Wire};
+
+/// Rows handed out at a time.
+pub const CHUNK: usize = 1 << 13;
+
+/// What a feed gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pulled {
+    /// Rows; nothing still to come was called before the floor.
+    Rows {
+        /// The floor.
+        floor: i64,
+    },
+    /// Nothing now.
+    Idle,
+    /// Nothing more, ever.
+    End,
+    /// It broke off.
+    Lost(String),
+}
+
+/// A source of rows.
+pub trait Feed {
+    /// Adds rows, in order of return.
+    fn pull(&mut self, rows: &mut Vec<Operation>) -> Result<Pulled, Diagnostic>;
+
+    /// What the numbers of its rows stand for.
+    fn symbols(&self) -> &Symbols;
+
+    /// Do operations of one process touch on different objects? Then objects are not independent.
+    fn touches_across(&self) -> bool {
+        false
+    }
+
+    /// Rows in all, where that is known.
+    fn total(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A history in a file.
+pub struct FileFeed {
+    rows: Kept,
+    /// All names: the first reading gave them, and the second gives them again in the same order.
+    symbols: Symbols,
+    /// The lowest call of all later chunks, chunk by chunk.
+    floors: VecDeque<i64>,
+    /// By call.
+    pending: VecDeque<Operation>,
+    total: u64,
+    touches_across: bool,
+}
+
+enum Kept {
+    File { reader: Box<dyn Reader>, buffer: Vec<Operation>, more: bool },
+    Memory(VecDeque<Operation>),
+}
+
+impl FileFeed {
+    /// Reads a file for the first time.
+    pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<FileFeed, Diagnostic> {
+        let mut survey = Survey::default();
+        let (mut symbols, mut block, mut more) = (Symbols::new(), Vec::new(), true);
+        let mut reader = formats::open(input, spec, options)?;
+        while more && survey.sorted {
+            block.clear();
+            more = reader.read(&mut symbols, &mut block, CHUNK)?;
+            for row in &block {
+                survey.add(row, &symbols, spec)?;
+            }
+        }
+        if !survey.sorted {
+            let history = formats::read_all(input, spec, options)?;
+            return FileFeed::of(history.operations, history.symbols, spec);
+        }
+        let reader = formats::open(input, spec, options)?;
+        survey.into_feed(Kept::File { reader, buffer: Vec::new(), more: true }, symbols, spec)
+    }
+
+    /// Rows in memory, in any order; their numbers are those of `symbols`.
+    pub fn of(mut rows: Vec<Operation>, symbols: Symbols, spec: &Builtin) -> Result<FileFeed, Diagnostic> {
+        rows.sort_by_key(return_order);
+        let mut survey = Survey::default();
+        for row in &rows {
+            survey.add(row, &symbols, spec)?;
+        }
+        let completed = rows.partition_point(|row| !row.is_pending());
+        rows.truncate(completed);
+        survey.into_feed(Kept::Memory(rows.into()), symbols, spec)
+    }
+
+    /// The next chunk of completed rows.
+    fn chunk(&mut self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
+        match &mut self.rows {
+            Kept::Memory(kept) => rows.extend(kept.drain(..CHUNK.min(kept.len()))),
+            Kept::File { reader, buffer, more } => {
+                while *more && buffer.len() < CHUNK {
+                    let from = buffer.len();
+                    *more = reader.read(&mut self.symbols, buffer, CHUNK)?;
+                    if buffer[from..].iter().any(Operation::is_pending) {
+                        buffer.retain(|row| !row.is_pending());
+                    }
+                }
+                rows.extend(buffer.drain(..CHUNK.min(buffer.len())));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Feed for FileFeed {
+    fn pull(&mut self, rows: &mut Vec<Operation>) -> Result<Pulled, Diagnostic> {
+        let Some(floor) = self.floors.pop_front() else {
+            rows.extend(self.pending.drain(..));
+            return Ok(if rows.is_empty() { Pulled::End } else { Pulled::Rows { floor: i64::MAX } });
+        };
+        self.chunk(rows)?;
+        while let Some(row) = self.pending.front().filter(|row| row.call < floor) {
+            rows.push(*row);
+            self.pending.pop_front();
+        }
+        Ok(Pulled::Rows { floor })
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    fn touches_across(&self) -> bool {
+        self.touches_across
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.total)
+    }
+}
+
+/// What the first reading tells.
+struct Survey {
+    lowest: Vec<i64>,
+    pending: Vec<Operation>,
+    count: u64,
+    last: (i64, i64),
+    in_chunk: usize,
+    lowest_here: i64,
+    sorted: bool,
+    order: ProcessOrder,
+    touches_across: bool,
+}
+
+impl Default for Survey {
+    fn default() -> Survey {
+        Survey {
+            lowest: Vec::new(),
+            pending: Vec::new(),
+            count: 0,
+            last: (i64::MIN, i64::MIN),
+            in_chunk: 0,
+            lowest_here: i64::MAX,
+            sorted: true,
+            order: ProcessOrder::default(),
+            touches_across: false,
+        }
+    }
+}
+
+impl Survey {
+    #[inline]
+    fn add(&mut self, row: &Operation, symbols: &Symbols, spec: &Builtin) -> Result<(), Diagnostic> {
+        if !self.sorted {
+            return Ok(());
+        }
+        if let Some(last) = self.order.previous(row.process()) {
+            self.touches_across |= last.ret == row.call && last.key != row.key;
+        }
+        if row.is_pending() {
+            self.pending.push(*row);
+            return Ok(());
+        }
+        if return_order(row) < self.last {
+            self.sorted = false;
+            return Ok(());
+        }
+        self.order.check(row, symbols, spec.signature())?;
+        self.last = return_order(row);
+        self.lowest_here = self.lowest_here.min(row.call);
+        self.count += 1;
+        self.in_chunk += 1;
+        if self.in_chunk == CHUNK {
+            self.close();
+        }
+        Ok(())
+    }
+
+    fn into_feed(mut self, rows: Kept, symbols: Symbols, spec: &Builtin) -> Result<FileFeed, Diagnostic> {
+        self.close();
+        self.pending.sort_by_key(|row| row.call);
+        for row in &self.pending {
+            self.order.check(row, &symbols, spec.signature())?;
+        }
+        let mut lowest = i64::MAX;
+        for floor in self.lowest.iter_mut().rev() {
+            lowest = lowest.min(std::mem::replace(floor, lowest));
+        }
+        Ok(FileFeed {
+            rows,
+            symbols,
+            floors: self.lowest.into(),
+            total: self.count + self.pending.len() as u64,
+            pending: self.pending.into(),
+            touches_across: self.touches_across,
+        })
+    }
+
+    fn close(&mut self) {
+        if self.in_chunk > 0 {
+            self.lowest.push(self.lowest_here);
+        }
+        (self.in_chunk, self.lowest_here) = (0, i64::MAX);
+    }
+}
+
+/// Sends the rows of one source to the workers that own their objects.
+pub struct Outlet {
+    source: u32,
+    about: About,
+    told: bool,
+    workers: usize,
+    /// The worker of each key.
+    homes: Vec<u64>,
+    home_of_none: u64,
+    /// How many processes were sent to all.
+    processes: usize,
+    /// Which values of the table were sent to each worker.
+    values: Vec<Vec<bool>>,
+}
+
+impl Outlet {
+    /// For source number `source`.
+    pub fn new(source: u32, about: About, workers: usize) -> Outlet {
+        Outlet {
+            source,
+            told: false,
+            workers,
+            homes: Vec::new(),
+            home_of_none: wire::home(&about.spec, &Value::Null, workers),
+            processes: 0,
+            values: vec![Vec::new(); workers],
+            about,
+        }
+    }
+
+    /// What the source is.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// One batch a worker that gets something.
+    pub fn batches(&mut self, rows: Vec<Operation>, symbols: &Symbols) -> Vec<Batch> {
+        let mut batches: Vec<Batch> = (0..self.workers as u64)
+            .map(|target| Batch { target, source: self.source, ..Batch::default() })
+            .collect();
+        if !self.told {
+            batches.iter_mut().for_each(|batch| batch.about = Some(self.about.clone()));
+            self.told = true;
+        }
+        for key in self.homes.len()..symbols.key_count() {
+            let name = symbols.key_name(KeyId(key as u32));
+            let home = wire::home(&self.about.spec, &name, self.workers);
+            self.homes.push(home);
+            batches[home as usize].keys.push((key as u32, Wire(name)));
+        }
+        for process in self.processes..symbols.process_count() {
+            let id = linpoint_history::ProcessId(process as u32);
+            let name = Wire(symbols.process_name(id));
+            batches.iter_mut().for_each(|batch| batch.processes.push((process as u32, name.clone())));
+        }
+        self.processes = symbols.process_count();
+        if self.workers == 1 {
+            for row in rows.iter().filter(|_| symbols.table_len() > 0) {
+                self.tell(row, &mut batches[0], symbols);
+            }
+            batches[0].rows = Rows(rows);
+        } else {
+            for row in rows {
+                let home = if row.key == KeyId::NONE { self.home_of_none } else { self.homes[row.key.0 as usize] };
+                let batch = &mut batches[home as usize];
+                if symbols.table_len() > 0 {
+                    self.tell(&row, batch, symbols);
+                }
+                batch.rows.0.push(row);
+            }
+        }
+        batches.retain(|batch| {
+            batch.about.is_some() || !batch.rows.0.is_empty() || !batch.keys.is_empty() || !batch.processes.is_empty()
+        });
+        batches
+    }
+
+    /// A notice for every worker.
+    pub fn notices(&mut self, notice: &Notice) -> Vec<Batch> {
+        let about = (!self.told).then(|| self.about.clone());
+        self.told = true;
+        let batch = |target| Batch {
+            target,
+            source: self.source,
+            about: about.clone(),
+            notice: Some(notice.clone()),
+            ..Batch::default()
+        };
+        (0..self.workers as u64).map(batch).collect()
+    }
+
+    /// Explains the large values of a row to the worker that gets it.
+    fn tell(&mut self, row: &Operation, batch: &mut Batch, symbols: &Symbols) {
+        for id in [row.arg, row.result] {
+            if id.0 < ValueId::INLINE || id.0 >= ValueId::TRUE.0 {
+                continue;
+            }
+            let index = (id.0 - ValueId::INLINE) as usize;
+            let sent = &mut self.values[batch.target as usize];
+            if index >= sent.len() {
+                sent.resize(index + 1, false);
+            }
+            if !std::mem::replace(&mut sent[index], true) {
+                batch.values.push((index as u32, Wire(symbols.value(id))));
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What travels between workers: rows by the thousand, and what their numbers stand for.
+//!
+//! A row holds numbers that its source gave. A worker that gets a batch is told, before or with the first row that uses it, what a number stands for, and keeps a table a
+//! source: names travel once. Inside a process a batch is moved, not written; between processes rows are 32 bytes each.
+
+use std::fmt;
+
+use linpoint_history::{KeyId, OpCode, Operation, ProcessId, Value, ValueId};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Rows of one source for one worker.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Batch {
+    /// The worker it is for.
+    pub target: u64,
+    /// The source's number among all sources of the run.
+    pub source: u32,
+    /// What the source is; in the first batch for a worker.
+    pub about: Option<About>,
+    /// New keys, processes and large values, by their numbers.
+    pub keys: Vec<(u32, Wire)>,
+    /// See `keys`.
+    pub processes: Vec<(u32, Wire)>,
+    /// See `keys`.
+    pub values: Vec<(u32, Wire)>,
+    /// The rows, in order of return as far as the source knows.
+    pub rows: Rows,
+    /// Something that is not a row.
+    pub notice: Option<Notice>,
+}
+
+/// What a source is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Its name, such as the file's.
+    pub name: String,
+    /// The specification of its objects.
+    pub spec: String,
+    /// What they start with.
+    pub initial: Option<Wire>,
+    /// How far its clock may be off.
+    pub epsilon: i64,
+}
+
+/// Something that happened to a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Notice {
+    /// A checkpoint is taken at this mark.
+    Checkpoint(i64),
+    /// It broke off: nothing is known of what it did from this stamp on.
+    Lost {
+        /// The stamp, in real time.
+        at: i64,
+        /// Why.
+        why: String,
+    },
+    /// Operations on these keys came after it was promised that none would.
+    Late {
+        /// The keys, by the source's numbers.
+        keys: Vec<u32>,
+        /// The stamp of the call.
+        at: i64,
+    },
+}
+
+/// Rows as they are in memory; on the wire 32 bytes each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows(pub Vec<Operation>);
+
+const ROW: usize = 32;
+
+impl Serialize for Rows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::with_capacity(self.0.len() * ROW);
+        self.0.iter().for_each(|row| write_row(row, &mut bytes));
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+/// Adds a row in its 32 bytes.
+pub(crate) fn write_row(row: &Operation, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&row.call.to_le_bytes());
+    bytes.extend_from_slice(&row.ret.to_le_bytes());
+    bytes.extend_from_slice(&row.arg.0.to_le_bytes());
+    bytes.extend_from_slice(&row.result.0.to_le_bytes());
+    bytes.extend_from_slice(&row.key.0.to_le_bytes());
+    bytes.extend_from_slice(&(row.process().0 << 8 | u32::from(row.op().0)).to_le_bytes());
+}
+
+/// Reads a row back.
+pub(crate) fn read_row(bytes: &[u8; ROW]) -> Operation {
+    let (long, word) = (|at: usize| eight(&bytes[at..]), |at: usize| four(&bytes[at..]));
+    let mut row = Operation::new(ProcessId(word(28) >> 8), OpCode(word(28) as u8));
+    (row.call, row.ret) = (long(0), long(8));
+    (row.arg, row.result, row.key) = (ValueId(word(16)), ValueId(word(20)), KeyId(word(24)));
+    row
+}
+
+fn eight(bytes: &[u8]) -> i64 {
+    bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+}
+
+fn four(bytes: &[u8]) -> u32 {
+    bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+impl<'de> Deserialize<'de> for Rows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rows, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Rows;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("rows")
+            }
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Rows, E> {
+                let (rows, rest) = bytes.as_chunks::<ROW>();
+                if !rest.is_empty() {
+                    return Err(E::custom("rows of 32 bytes"));
+                }
+                Ok(Rows(rows.iter().map(read_row).collect()))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+/// A value on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wire(pub Value);
+
+impl Serialize for Wire {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        write_value(&self.0, &mut bytes);
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Wire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wire, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Wire;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+            fn visit_bytes<E: Error>(self, mut bytes: &[u8]) -> Result<Wire, E> {
+                let value = read_value(&mut bytes, 64).filter(|_| bytes.is_empty());
+                value.map(Wire).ok_or_else(|| E::custom("not a value"))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+/// Adds a value: a letter for its kind, then what it holds.
+pub(crate) fn write_value(value: &Value, bytes: &mut Vec<u8>) {
+    match value {
+        Value::Null => bytes.push(b'n'),
+        Value::Bool(b) => bytes.push(if *b { b't' } else { b'f' }),
+        Value::Int(n) => {
+            bytes.push(b'i');
+            bytes.extend_from_slice(&n.to_le_bytes());
+        }
+        Value::Str(text) => {
+            bytes.push(b's');
+            bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        Value::List(items) => {
+            bytes.push(b'l');
+            bytes.extend_from_slice(&(items.len() as u32).to_le_bytes());
+            items.iter().for_each(|item| write_value(item, bytes));
+        }
+    }
+}
+
+/// Reads a value of no more than `deep` levels from the front of `bytes`.
+pub(crate) fn read_value(bytes: &mut &[u8], deep: usize) -> Option<Value> {
+    let (&kind, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(match kind {
+        b'n' => Value::Null,
+        b't' => Value::Bool(true),
+        b'f' => Value::Bool(false),
+        b'i' => Value::Int(i64::from_le_bytes(*take::<8>(bytes)?)),
+        b's' => {
+            let length = u32::from_le_bytes(*take::<4>(bytes)?) as usize;
+            let (text, rest) = bytes.split_at_checked(length)?;
+            *bytes = rest;
+            Value::text(std::str::from_utf8(text).ok()?)
+        }
+        b'l' => {
+            let length = u32::from_le_bytes(*take::<4>(bytes)?) as usize;
+            let deep = deep.checked_sub(1)?;
+            // Each item takes a byte at least.
+            if length > bytes.len() {
+                return None;
+            }
+            let items: Option<Vec<Value>> = (0..length).map(|_| read_value(bytes, deep)).collect();
+            Value::list(items?)
+        }
+        _ => return None,
+    })
+}
+
+pub(crate) fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (taken, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(taken)
+}
+
+/// Which of `workers` an object belongs to: the same on every machine (FNV-1a).
+pub fn home(spec: &str, key: &Value, workers: usize) -> u64 {
+    let mut bytes = spec.as_bytes().to_vec();
+    write_value(key, &mut bytes);
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    (hash ^ hash >> 32) % workers.max(1) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_rows_come_back() {
+        let values = [
+            Value::Null,
+            Value::Bool(true),
+            Value::Int(-5),
+            Value::text("päan"),
+            Value::list([Value::Int(1), Value::list([]), Value::text("")]),
+        ];
+        for value in values {
+            let mut bytes = Vec::new();
+            write_value(&value, &mut bytes);
+            assert_eq!(read_value(&mut bytes.as_slice(), 64), Some(value));
+            for cut in 0..bytes.len() {
+                assert_eq!(read_value(&mut &bytes[..cut], 64), None);
+            }
+        }
+        let mut row = Operation::new(ProcessId(77), OpCode(3));
+        (row.call, row.ret, row.arg, row.key) = (-9, Operation::NEVER, ValueId(7), KeyId(12));
+        let mut bytes = Vec::new();
+        write_row(&row, &mut bytes);
+        assert_eq!(bytes.first_chunk().map(read_row), Some(row));
+    }
+}

@@ -1,0 +1,87 @@
+//! Histories in memory as sources that deliver as they like.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use linpoint_cluster::report::Outcome;
+use linpoint_cluster::run::{Feeds, Job, Named};
+use linpoint_cluster::source::{Feed, Pulled};
+use linpoint_cluster::wire::{About, Wire};
+use linpoint_history::history::return_order;
+use linpoint_history::rng::Rng;
+use linpoint_history::{Diagnostic, History, Operation, Symbols, Value};
+
+/// Rows in chunks of random lengths, with pauses.
+pub struct Moody {
+    rows: VecDeque<Operation>,
+    pending: Vec<Operation>,
+    symbols: Symbols,
+    rng: Rng,
+    longest: u64,
+}
+
+impl Moody {
+    pub fn new(mut rows: Vec<Operation>, symbols: Symbols, seed: u64) -> Moody {
+        rows.sort_by_key(return_order);
+        let completed = rows.partition_point(|row| !row.is_pending());
+        let mut pending = rows.split_off(completed);
+        pending.sort_by_key(|row| std::cmp::Reverse(row.call));
+        let mut rng = Rng::new(seed);
+        let longest = 1 + rng.below(60);
+        Moody { rows: rows.into(), pending, symbols, rng, longest }
+    }
+}
+
+impl Feed for Moody {
+    fn pull(&mut self, rows: &mut Vec<Operation>) -> Result<Pulled, Diagnostic> {
+        if self.rng.chance(0.04) {
+            return Ok(Pulled::Idle);
+        }
+        let count = (1 + self.rng.below(self.longest) as usize).min(self.rows.len());
+        rows.extend(self.rows.drain(..count));
+        let floor = self.rows.iter().map(|row| row.call).min().unwrap_or(i64::MAX);
+        while let Some(row) = self.pending.pop_if(|row| row.call < floor) {
+            rows.push(row);
+        }
+        Ok(Pulled::Rows { floor })
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+}
+
+/// How a history is delivered.
+#[derive(Clone, Debug)]
+pub struct Split {
+    pub sources: usize,
+    pub workers: usize,
+    pub seed: u64,
+    pub epsilon: i64,
+}
+
+/// Runs a history as several sources; each process is of one of them.
+pub fn run(history: &History, spec: &str, initial: Option<Value>, split: &Split) -> Outcome {
+    let mut rng = Rng::new(split.seed);
+    let homes: Vec<usize> =
+        (0..history.symbols.process_count()).map(|_| rng.below(split.sources as u64) as usize).collect();
+    let mut parts = vec![Vec::new(); split.sources];
+    for row in &history.operations {
+        parts[homes[row.process().0 as usize]].push(*row);
+    }
+    let (symbols, spec, split) = (history.symbols.clone(), spec.to_owned(), split.clone());
+    let feeds: Feeds = Arc::new(move |worker| {
+        let mine = parts.iter().enumerate().filter(|(part, _)| part % split.workers == worker);
+        let named = |(part, rows): (usize, &Vec<Operation>)| Named {
+            about: About {
+                name: format!("part {part}"),
+                spec: spec.clone(),
+                initial: initial.clone().map(Wire),
+                epsilon: split.epsilon,
+            },
+            feed: Box::new(Moody::new(rows.clone(), symbols.clone(), split.seed + part as u64)),
+        };
+        Ok(mine.map(named).collect())
+    });
+    Job { workers: split.workers, ..Job::new(feeds) }.run().expect("a run in one process ends")
+}

@@ -1,0 +1,4 @@
+//! Tests of the dataflow as a whole.
+
+mod agree;
+mod feeds;
