@@ -81,8 +81,7 @@ impl Stream {
         budget: &Budget,
     ) -> Option<Counterexample> {
         let name = self.engine.name();
-        let built =
-            counterexample::build(spec, symbols, &Feed::of(Vec::new()), violation, at, name, budget);
+        let built = counterexample::build(spec, symbols, &Feed::of(Vec::new()), violation, at, name, budget);
         built.ok().filter(|example| !example.core.is_empty())
     }
 

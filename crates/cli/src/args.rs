@@ -107,6 +107,9 @@ pub struct CheckArgs {
     /// Print one JSON object a file instead of text
     #[arg(long)]
     pub json: bool,
+    /// For histories in parts.
+    #[command(flatten)]
+    pub cluster: crate::cluster::ClusterArgs,
 }
 
 /// The engines a user can ask for.

@@ -68,7 +68,7 @@ impl Task<'_> {
             ));
         }
         let from = input::input(self.file);
-        let options = self.read_options();
+        let options = read_options(self.args.partition.as_deref(), self.format);
         let reader = formats::open(&from, self.spec, &options)?;
         let spec = self.starting(reader.implied_initial());
         let mut symbols = Symbols::new();
@@ -97,15 +97,6 @@ impl Task<'_> {
             Verdict::Violated(_) => Exit::Violated,
             Verdict::Unknown(_) => Exit::Unknown,
         })
-    }
-
-    fn read_options(&self) -> ReadOptions {
-        let (key_field, independent) = match self.args.partition.as_deref() {
-            None | Some("key" | "none") => (None, false),
-            Some("value") => (None, true),
-            Some(field) => (Some(field.to_owned()), false),
-        };
-        ReadOptions { format: self.format, key_field, independent, ..ReadOptions::default() }
     }
 
     /// The specification, starting from what the format implies if the user did not say.
@@ -213,8 +204,18 @@ impl Task<'_> {
     }
 }
 
+/// How a file is read, as `--partition` and `--format` say.
+pub fn read_options(partition: Option<&str>, format: Option<formats::Format>) -> ReadOptions {
+    let (key_field, independent) = match partition {
+        None | Some("key" | "none") => (None, false),
+        Some("value") => (None, true),
+        Some(field) => (Some(field.to_owned()), false),
+    };
+    ReadOptions { format, key_field, independent, ..ReadOptions::default() }
+}
+
 /// The drawing's style for this terminal.
-fn style(terminal: bool) -> Style {
+pub fn style(terminal: bool) -> Style {
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
     let colour = terminal && std::env::var_os("NO_COLOR").is_none();
     Style { width, colour }

@@ -42,6 +42,8 @@ pub enum Fault {
     Input(Diagnostic),
     /// A file could not be written.
     Output(PathBuf, std::io::Error),
+    /// A run over several hosts broke off: nothing was decided.
+    Broken(String),
     /// The recheck failed.
     Bug {
         /// What it says.
@@ -61,6 +63,7 @@ impl Fault {
     pub fn exit(&self) -> Exit {
         match self {
             Fault::Input(_) | Fault::Output(..) => Exit::Bad,
+            Fault::Broken(_) => Exit::Unknown,
             Fault::Bug { .. } => Exit::Bug,
         }
     }
@@ -96,6 +99,7 @@ impl fmt::Display for Fault {
             Fault::Output(path, error) => {
                 writeln!(f, "error: cannot write {}: {error}", path.display())
             }
+            Fault::Broken(why) => writeln!(f, "unknown: {why}"),
             Fault::Bug { what, saved } => {
                 writeln!(f, "error: {what}")?;
                 writeln!(f, "  This is a bug in linpoint: no verdict is given.")?;

@@ -4,6 +4,7 @@
 
 mod args;
 mod check;
+mod cluster;
 mod confidence;
 mod explore;
 mod fault;
@@ -30,6 +31,7 @@ use fault::{Exit, Fault};
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Check(args) if cluster::is_wanted(&args) => cluster::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Refine(args) => refine::run(&args),
         Command::Generate(args) => generate::run(&args),

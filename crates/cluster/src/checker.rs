@@ -223,7 +223,10 @@ impl Checker {
                     report.violations += 1;
                     if report.violated.len() < MOST_NAMED {
                         let source = |key: KeyId| {
-                            self.sources.get(key.0 as usize).map(|remote| remote.name.clone()).unwrap_or_default()
+                            self.sources
+                                .get(key.0 as usize)
+                                .map(|remote| remote.name.clone())
+                                .unwrap_or_default()
                         };
                         let example = Example::new(&example, &self.world.symbols, source);
                         report.violated.push(found(What::Violated(Box::new(example))));
@@ -247,11 +250,16 @@ impl Checker {
         let spec = match self.spec_names.iter().position(|known| *known == named) {
             Some(spec) => spec,
             None => {
-                let parsed = specs::parse(&about.spec).map_err(|error| error.to_string()).and_then(|spec| match initial {
-                    Some(initial) if spec.kind == linpoint_history::Kind::Kv => Ok(spec.with_initial(initial)),
-                    Some(initial) => spec.starting_from(initial).map_err(|error| error.to_string()),
-                    None => Ok(spec),
-                });
+                let parsed =
+                    specs::parse(&about.spec).map_err(|error| error.to_string()).and_then(
+                        |spec| match initial {
+                            Some(initial) if spec.kind == linpoint_history::Kind::Kv => {
+                                Ok(spec.with_initial(initial))
+                            }
+                            Some(initial) => spec.starting_from(initial).map_err(|error| error.to_string()),
+                            None => Ok(spec),
+                        },
+                    );
                 match parsed {
                     Ok(spec) => {
                         self.world.symbols.intern(&spec.initial);
@@ -315,7 +323,8 @@ impl Checker {
     /// A source broke off: it may have done anything to anything from `at` on.
     fn lose(&mut self, source: usize, at: i64, why: &str) {
         let name = &self.sources[source].name;
-        let text = format!("source {name} broke off ({why}): nothing is known of what it did from stamp {at} on");
+        let text =
+            format!("source {name} broke off ({why}): nothing is known of what it did from stamp {at} on");
         self.troubles.push(text.clone());
         if self.horizon.as_ref().is_none_or(|(before, _)| at < *before) {
             self.horizon = Some((at, text));

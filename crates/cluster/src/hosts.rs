@@ -65,7 +65,9 @@ pub enum HostsError {
         count: usize,
     },
     /// A token is needed.
-    #[error("address {address} is not of this machine alone, so the hosts need a shared token (--token FILE)")]
+    #[error(
+        "address {address} is not of this machine alone, so the hosts need a shared token (--token FILE)"
+    )]
     NoToken {
         /// The address.
         address: String,
@@ -115,7 +117,9 @@ pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostsError> {
         if address.is_empty() {
             continue;
         }
-        let port = address.rsplit_once(':').and_then(|(name, port)| port.parse::<u16>().ok().filter(|_| !name.is_empty()));
+        let port = address
+            .rsplit_once(':')
+            .and_then(|(name, port)| port.parse::<u16>().ok().filter(|_| !name.is_empty()));
         if port.is_none_or(|port| port == 0) {
             let (line, text) = (number + 1, address.to_owned());
             return Err(HostsError::Address { path: shown, line, text });
@@ -143,14 +147,19 @@ impl Hosts {
     ) -> Result<(Vec<AllocatorBuilder>, Box<dyn Any + Send>), HostsError> {
         let count = self.addresses.len();
         let own = self.own;
-        let Some(address) = self.addresses.get(own) else { return Err(HostsError::NoSuchHost { own, count }) };
+        let Some(address) = self.addresses.get(own) else {
+            return Err(HostsError::NoSuchHost { own, count });
+        };
         if self.token.is_empty()
             && let Some(address) = self.addresses.iter().find(|address| !is_loopback(address))
         {
             return Err(HostsError::NoToken { address: address.clone() });
         }
-        let listener = TcpListener::bind(address.as_str())
-            .map_err(|error| HostsError::Listen { own, address: address.clone(), error })?;
+        let listener = TcpListener::bind(address.as_str()).map_err(|error| HostsError::Listen {
+            own,
+            address: address.clone(),
+            error,
+        })?;
         let end = Instant::now() + self.patience;
         let mut sockets: Vec<Option<TcpStream>> = Vec::new();
         for host in 0..own {
@@ -184,7 +193,8 @@ impl Hosts {
         loop {
             match TcpStream::connect(address.as_str()) {
                 Ok(mut stream) => {
-                    let said = exchange(&mut stream, &self.greeting(workers)).map_err(|error| absent(error.to_string()))?;
+                    let said = exchange(&mut stream, &self.greeting(workers))
+                        .map_err(|error| absent(error.to_string()))?;
                     let host = host.to_string();
                     let why = if said.first().is_some_and(|word| word == "no") {
                         said.get(1).cloned()
@@ -219,7 +229,12 @@ impl Hosts {
         while let Some(missing) = (own + 1..sockets.len()).find(|&host| sockets[host].is_none()) {
             if Instant::now() > end {
                 let (host, address) = (missing, self.addresses[missing].clone());
-                return Err(HostsError::Absent { host, address, seconds: self.patience.as_secs(), error: last });
+                return Err(HostsError::Absent {
+                    host,
+                    address,
+                    seconds: self.patience.as_secs(),
+                    error: last,
+                });
             }
             let (mut stream, from) = match listener.accept() {
                 Ok(accepted) => accepted,
@@ -344,7 +359,10 @@ fn watch_panics() {
 }
 
 /// Waits for the workers; names the host that went away, if one did.
-pub(crate) fn joined<T: Send + 'static>(guards: WorkerGuards<T>, hosts: Option<&Hosts>) -> Result<Vec<T>, String> {
+pub(crate) fn joined<T: Send + 'static>(
+    guards: WorkerGuards<T>,
+    hosts: Option<&Hosts>,
+) -> Result<Vec<T>, String> {
     let finish = || guards.join();
     // Timely joins its threads when this goes, and panics if one of them did.
     let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(finish));
@@ -358,7 +376,9 @@ pub(crate) fn joined<T: Send + 'static>(guards: WorkerGuards<T>, hosts: Option<&
             let text = text.rsplit("error: ").next().unwrap_or_default();
             format!("host {host} ({address}) went away: {text}")
         }
-        _ => broken.first().map_or("a worker panicked".to_owned(), |(thread, text)| format!("{thread}: {text}")),
+        _ => broken
+            .first()
+            .map_or("a worker panicked".to_owned(), |(thread, text)| format!("{thread}: {text}")),
     };
     match results {
         Ok(results) => results.into_iter().collect::<Result<Vec<T>, String>>().map_err(|_| why),

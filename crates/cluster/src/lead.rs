@@ -88,6 +88,10 @@ fn steps(spec: &Builtin, state: &State) -> Option<Steps> {
     })
 }
 
-fn one_by_one(op: OpCode, value: &Value, times: u32) -> impl Iterator<Item = (OpCode, Value, Option<ProcessId>)> {
+fn one_by_one(
+    op: OpCode,
+    value: &Value,
+    times: u32,
+) -> impl Iterator<Item = (OpCode, Value, Option<ProcessId>)> {
     std::iter::repeat_n((op, value.clone(), None), times as usize)
 }

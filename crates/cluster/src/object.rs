@@ -16,8 +16,8 @@ use linpoint_check::stream::{Halted, Stream};
 use linpoint_check::{Budget, Context, Limit, Options, Partition, check_rows};
 use linpoint_history::specs::{State, codes};
 use linpoint_history::{
-    Basis, Builtin, Call, Counterexample, KeyId, Kind, OpCode, Operation, Spec, Start, Symbols, Unknown, Value,
-    ValueId, Verdict,
+    Basis, Builtin, Call, Counterexample, KeyId, Kind, OpCode, Operation, Spec, Start, Symbols, Unknown,
+    Value, ValueId, Verdict,
 };
 
 use crate::clock::Clocks;
@@ -420,7 +420,8 @@ impl Object {
             ..Options::default()
         };
         let all = lead.iter().copied().chain(rows.iter().map(bare)).collect();
-        let answer = check_rows(all, &spec, &mut world.symbols, &options).map_err(|error| error.to_string())?;
+        let answer =
+            check_rows(all, &spec, &mut world.symbols, &options).map_err(|error| error.to_string())?;
         Ok(match answer.verdict {
             Verdict::Violated(example) => {
                 let forgotten = self.operations - self.pending() - self.rows.len() as u64;
@@ -498,7 +499,9 @@ impl Object {
     /// Keeps no more rows than another engine would need, and none if there are too many.
     fn commit(&mut self, world: &mut World) {
         let lead = self.lead(world).unwrap_or_default();
-        let Some(More { stage: Stage::Engaged(engaged), track, .. }) = self.more.as_deref_mut() else { return };
+        let Some(More { stage: Stage::Engaged(engaged), track, .. }) = self.more.as_deref_mut() else {
+            return;
+        };
         if engaged.committed.is_none() && engaged.given >= COMMIT {
             let spec = &world.specs[usize::from(self.spec)];
             let mut distinct = Distinct::default();
@@ -522,9 +525,11 @@ impl Object {
                 Halted::Unsupported(_) => {
                     let next = engaged.candidate + 1;
                     self.engage(next, world);
-                    self.drive(i64::MAX.min(mark), world);
+                    self.drive(mark, world);
                 }
-                Halted::Bug(why) => self.decide(unknown(format!("internal error in the {name}: {why}")), name),
+                Halted::Bug(why) => {
+                    self.decide(unknown(format!("internal error in the {name}: {why}")), name)
+                }
                 Halted::Violated { .. } | Halted::Limit(_) => {
                     self.defer();
                     self.suspect(mark, world);
@@ -533,9 +538,9 @@ impl Object {
             return;
         };
         let verdict = match halted {
-            Halted::Unsupported(why) => {
-                unknown(format!("{name}: {why}; earlier operations are not kept, so no other engine can begin"))
-            }
+            Halted::Unsupported(why) => unknown(format!(
+                "{name}: {why}; earlier operations are not kept, so no other engine can begin"
+            )),
             Halted::Limit(Limit::Memory) => Verdict::Unknown(Unknown::Memory { decided: 0, widest: 0 }),
             Halted::Limit(_) => Verdict::Unknown(Unknown::Time { decided: 0, widest: 0 }),
             Halted::Bug(why) => unknown(format!("internal error in the {name}: {why}")),
@@ -569,7 +574,9 @@ impl Object {
             self.give_up(format!("more than {HOLD} operations wait for a decision"));
             return;
         }
-        let Some(more) = self.more.as_deref_mut().filter(|more| self.rows.len() >= more.retry) else { return };
+        let Some(more) = self.more.as_deref_mut().filter(|more| self.rows.len() >= more.retry) else {
+            return;
+        };
         more.retry = 2 * self.rows.len().max(ENGAGE);
         // A prefix of the history: what had not returned by the mark is pending in it.
         let known = self.rows.iter().chain(&more.pending).filter(|row| row.call < mark);
@@ -703,7 +710,21 @@ fn without_lead(
         }
     }
     let place = |index: &usize| places.get(*index).copied().flatten();
+    // What the batch checker says of the past does not know what was forgotten.
+    let reason = match (&example.start, &begun) {
+        (None, Some(Start { state, .. })) if core.len() == 1 => {
+            format!("an operation is impossible in the state {state}, in which everything before it ends")
+        }
+        (None, Some(Start { state, .. })) => {
+            let many = core.len();
+            format!(
+                "{many} operations have no order from the state {state}, in which everything before them ends"
+            )
+        }
+        _ => example.reason.clone(),
+    };
     Counterexample {
+        reason,
         start: example.start.or(begun),
         prefix: example.prefix.iter().map(source).collect(),
         impossible: example.impossible.as_ref().and_then(place),

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use linpoint_history::{Diagnostic, Operation};
 use thiserror::Error;
 use timely::dataflow::channels::pact::Exchange;
-use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::{Capability, Input, Probe, probe};
 use timely::worker::Worker;
 
@@ -51,10 +51,13 @@ pub struct Job {
     /// Not with more memory than this.
     pub memory_bytes: Option<usize>,
     /// Told how it goes, now and then.
-    pub status: Option<Arc<dyn Fn(&Status) + Send + Sync>>,
+    pub status: Option<Tell>,
     /// Set from outside to end the run: sources that go on for ever are done.
     pub enough: Arc<AtomicBool>,
 }
+
+/// Hears how a worker is doing.
+pub type Tell = Arc<dyn Fn(&Status) + Send + Sync>;
 
 /// Makes the sources of the worker with this number, among the workers of this process.
 pub type Feeds = Arc<dyn Fn(usize) -> Result<Vec<Named>, Diagnostic> + Send + Sync>;
@@ -388,7 +391,9 @@ impl Live {
                     let batches = self.outlet.batches(Vec::new(), self.feed.symbols());
                     out.extend(batches.into_iter().map(|batch| (capability.clone(), batch)));
                     let notice = Notice::Late { keys, at };
-                    out.extend(self.outlet.notices(&notice).into_iter().map(|batch| (capability.clone(), batch)));
+                    out.extend(
+                        self.outlet.notices(&notice).into_iter().map(|batch| (capability.clone(), batch)),
+                    );
                 }
                 let batches = self.outlet.batches(rows, self.feed.symbols());
                 out.extend(batches.into_iter().map(|batch| (capability.clone(), batch)));

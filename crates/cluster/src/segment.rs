@@ -5,8 +5,8 @@
 //! of a few operations, from every state they may begin in, by sets of operations that took effect (Wing & Gong 1993, with Lowe's 2017 memo of
 //! configurations). The order that led to each state is replayed before the state is believed.
 
-use linpoint_history::{Builtin, Call, Operation, Spec, Symbols, Value};
 use linpoint_history::specs::State;
+use linpoint_history::{Builtin, Call, Operation, Spec, Symbols, Value};
 use rustc_hash::FxHashSet;
 
 use crate::clock::Clocks;
@@ -55,7 +55,9 @@ pub fn explore(
         .map(|row| Meant { arg: symbols.value(row.arg), result: symbols.value(row.result) })
         .collect();
     let before: Vec<u32> = (0..rows.len())
-        .map(|j| (0..rows.len()).filter(|&i| i != j && clocks.precedes(rows, i, j)).fold(0, |set, i| set | 1 << i))
+        .map(|j| {
+            (0..rows.len()).filter(|&i| i != j && clocks.precedes(rows, i, j)).fold(0, |set, i| set | 1 << i)
+        })
         .collect();
     let all: u32 = ((1u64 << rows.len()) - 1) as u32;
     let mut seen: FxHashSet<(u32, State)> = FxHashSet::default();

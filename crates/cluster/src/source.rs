@@ -295,7 +295,8 @@ impl Outlet {
             batches[0].rows = Rows(rows);
         } else {
             for row in rows {
-                let home = if row.key == KeyId::NONE { self.home_of_none } else { self.homes[row.key.0 as usize] };
+                let home =
+                    if row.key == KeyId::NONE { self.home_of_none } else { self.homes[row.key.0 as usize] };
                 let batch = &mut batches[home as usize];
                 if symbols.table_len() > 0 {
                     self.tell(&row, batch, symbols);
@@ -304,7 +305,10 @@ impl Outlet {
             }
         }
         batches.retain(|batch| {
-            batch.about.is_some() || !batch.rows.0.is_empty() || !batch.keys.is_empty() || !batch.processes.is_empty()
+            batch.about.is_some()
+                || !batch.rows.0.is_empty()
+                || !batch.keys.is_empty()
+                || !batch.processes.is_empty()
         });
         batches
     }

@@ -1,4 +1,5 @@
 //! Tests of the dataflow as a whole.
 
 mod agree;
+mod corpus;
 mod feeds;

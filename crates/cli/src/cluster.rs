@@ -1,0 +1,285 @@
+//! `linpoint check` on one history that comes in parts: the dataflow of `linpoint-cluster`, in this process or over many hosts.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use linpoint_cluster::hosts::{Hosts, read_hosts};
+use linpoint_cluster::report::{Outcome, What};
+use linpoint_cluster::run::{Feeds, Job, Named, RunError};
+use linpoint_cluster::source::FileFeed;
+use linpoint_cluster::wire::{About, Wire};
+use linpoint_history::formats::{self, Input, ReadOptions};
+use linpoint_history::{Diagnostic, Kind, Verdict};
+
+use crate::args::{CheckArgs, EngineArg, duration};
+use crate::check::{self, Shown};
+use crate::fault::{Exit, Fault};
+use crate::{input, json, text};
+
+/// Files from this size on are checked object by object while they are read, where `--partition key` asks for it.
+const LARGE: u64 = 64 << 20;
+
+/// What `check` takes for histories in parts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Histories in parts, many hosts")]
+pub struct ClusterArgs {
+    /// The files are parts of one history: read side by side, merged by their stamps, checked object by object. `FILE@SPEC` gives a part a specification of its own
+    #[arg(long)]
+    pub merge: bool,
+    /// The hosts that check together, one address a line; each reads its own files. Needs --host
+    #[arg(long, value_name = "FILE", requires = "host")]
+    pub hosts: Option<PathBuf>,
+    /// Which line of the hosts file this process is, from 0
+    #[arg(long, value_name = "N", requires = "hosts")]
+    pub host: Option<usize>,
+    /// Threads of this process that check
+    #[arg(long, value_name = "W")]
+    pub workers: Option<usize>,
+    /// A file with the token that all hosts must know; needed where addresses are not of this machine alone
+    #[arg(long, value_name = "FILE")]
+    pub token: Option<PathBuf>,
+    /// How far the clock behind a file's stamps may be off, in units of the stamps: `N` for all files, `FILE=N` for one
+    #[arg(long, value_name = "[FILE=]N")]
+    pub clock_error: Vec<String>,
+    /// Stop all hosts when an object is violated
+    #[arg(long)]
+    pub stop_on_violation: bool,
+    /// Where a file cannot be read on, go on with the others: the objects concerned are unknown
+    #[arg(long)]
+    pub keep_going: bool,
+    /// How long to wait for the other hosts
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+    pub patience: Duration,
+}
+
+/// Is this a case for the dataflow?
+pub fn is_wanted(args: &CheckArgs) -> bool {
+    let asked = &args.cluster;
+    if asked.merge || asked.hosts.is_some() || asked.workers.is_some() {
+        return true;
+    }
+    let large =
+        |file: &PathBuf| std::fs::metadata(file).is_ok_and(|about| about.is_file() && about.len() >= LARGE);
+    let plain = args.witness.is_none() && args.report.is_none() && args.engine == EngineArg::Auto;
+    plain && args.partition.as_deref() == Some("key") && args.files.len() == 1 && args.files.iter().all(large)
+}
+
+/// A part of the history.
+#[derive(Clone)]
+struct Part {
+    file: PathBuf,
+    spec: String,
+    epsilon: i64,
+}
+
+/// Runs it.
+pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
+    if args.witness.is_some() || args.report.is_some() || args.engine != EngineArg::Auto {
+        let message = "--witness, --report and --engine are for histories checked whole";
+        return Err(Fault::usage(message, "leave out --merge, --hosts and --workers"));
+    }
+    if args.partition.as_deref() == Some("none") {
+        let message = "--partition none makes one object of all, and there is nothing to spread";
+        return Err(Fault::usage(message, "leave out --merge, --hosts and --workers"));
+    }
+    let started = Instant::now();
+    let parts = parts(args)?;
+    let asked = &args.cluster;
+    let job = Job {
+        workers: asked.workers.unwrap_or(1).max(1),
+        hosts: hosts(args)?,
+        stop_on_violation: asked.stop_on_violation,
+        keep_going: asked.keep_going,
+        deadline: args.time_limit.map(|limit| started + limit),
+        memory_bytes: args.memory_limit,
+        ..Job::new(feeds(args, parts)?)
+    };
+    let outcome = job.run().map_err(fault)?;
+    show(args, &outcome)
+}
+
+fn fault(error: RunError) -> Fault {
+    match error {
+        RunError::Input(diagnostic) => Fault::Input(diagnostic),
+        RunError::Broken(why) => Fault::Broken(why),
+        other => Fault::usage(other.to_string(), ""),
+    }
+}
+
+fn hosts(args: &CheckArgs) -> Result<Option<Hosts>, Fault> {
+    let (Some(path), Some(own)) = (&args.cluster.hosts, args.cluster.host) else { return Ok(None) };
+    let addresses =
+        read_hosts(path).map_err(|error| Fault::usage(error.to_string(), "one name:port a line"))?;
+    let token = token(args.cluster.token.as_deref())?;
+    Ok(Some(Hosts { addresses, own, token, patience: args.cluster.patience }))
+}
+
+/// Reads a token from its file.
+pub fn token(path: Option<&Path>) -> Result<String, Fault> {
+    let Some(path) = path else { return Ok(String::new()) };
+    let read = std::fs::read_to_string(path);
+    let text =
+        read.map_err(|error| Fault::usage(format!("cannot read the token {}: {error}", path.display()), ""))?;
+    match text.trim() {
+        "" => Err(Fault::usage(format!("the token {} is empty", path.display()), "a line of text")),
+        token => Ok(token.to_owned()),
+    }
+}
+
+fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
+    let (mut all, mut own): (i64, Vec<(&str, i64)>) = (0, Vec::new());
+    for text in &args.cluster.clock_error {
+        let (file, number) = text.rsplit_once('=').map_or((None, text.as_str()), |(file, n)| (Some(file), n));
+        let bound = number.parse::<i64>().ok().filter(|bound| *bound >= 0);
+        let bound = bound
+            .ok_or_else(|| Fault::usage(format!("`--clock-error {text}` is no bound"), "N or FILE=N"))?;
+        match file {
+            Some(file) => own.push((file, bound)),
+            None => all = bound,
+        }
+    }
+    let part = |file: &PathBuf| {
+        let name = file.display().to_string();
+        let (path, spec) = match name.rsplit_once('@') {
+            Some((path, spec)) if !file.exists() => (path.to_owned(), spec.to_owned()),
+            _ => (name, args.spec.clone()),
+        };
+        input::spec(&spec, args.initial.as_deref())?;
+        let epsilon = own.iter().find(|(file, _)| *file == path).map_or(all, |(_, bound)| *bound);
+        Ok(Part { file: PathBuf::from(path), spec, epsilon })
+    };
+    let parts: Result<Vec<Part>, Fault> = args.files.iter().map(part).collect();
+    let parts = parts?;
+    match own.iter().find(|(file, _)| parts.iter().all(|part| part.file != Path::new(file))) {
+        Some((file, _)) => {
+            Err(Fault::usage(format!("`--clock-error {file}=…` names no file of this run"), ""))
+        }
+        None => Ok(parts),
+    }
+}
+
+fn feeds(args: &CheckArgs, parts: Vec<Part>) -> Result<Feeds, Fault> {
+    let format = input::format(args.format.as_deref())?;
+    let options = check::read_options(args.partition.as_deref(), format);
+    let initial = args.initial.clone();
+    let host = args.cluster.host;
+    let workers = args.cluster.workers.unwrap_or(1).max(1);
+    Ok(Arc::new(move |worker| {
+        let mine = parts.iter().enumerate().filter(|(part, _)| part % workers == worker);
+        mine.map(|(_, part)| open(part, initial.as_deref(), &options, host)).collect()
+    }))
+}
+
+fn open(
+    part: &Part,
+    initial: Option<&str>,
+    options: &ReadOptions,
+    host: Option<usize>,
+) -> Result<Named, Diagnostic> {
+    let plain = |fault: Fault| match fault {
+        Fault::Input(diagnostic) => diagnostic,
+        other => Diagnostic::new("", other.to_string(), ""),
+    };
+    let mut spec = input::spec(&part.spec, initial).map_err(plain)?;
+    let from = input::input(&part.file);
+    if from == Input::Stdin {
+        return Err(Diagnostic::new(
+            "",
+            "standard input cannot be a part of a history: it is read twice",
+            "a file",
+        ));
+    }
+    let mut start = initial.is_some().then(|| spec.initial.clone());
+    if let (None, Some(implied), Kind::Kv) =
+        (initial, formats::open(&from, &spec, options)?.implied_initial(), spec.kind)
+    {
+        spec = spec.with_initial(implied.clone());
+        start = Some(implied);
+    }
+    let feed = FileFeed::open(&from, &spec, options).map_err(|found| match found.file.is_empty() {
+        true => formats::with_line(found, &from, &spec, options).in_file(part.file.display().to_string()),
+        false => found,
+    })?;
+    let host = host.map(|host| format!("host {host}, ")).unwrap_or_default();
+    Ok(Named {
+        about: About {
+            name: format!("{host}{}", part.file.display()),
+            spec: part.spec.clone(),
+            initial: start.map(Wire),
+            epsilon: part.epsilon,
+        },
+        feed: Box::new(feed),
+    })
+}
+
+/// Prints what came out.
+pub fn show(args: &CheckArgs, outcome: &Outcome) -> Result<Exit, Fault> {
+    let (answer, symbols) = outcome.answer();
+    let spec_name = outcome.report.violated.first().map_or(args.spec.as_str(), |found| found.spec.as_str());
+    let spec = input::spec(spec_name, args.initial.as_deref())?;
+    let shown = Shown { file: None, spec: &spec, spec_name, symbols: &symbols, answer: &answer };
+    let mut out = std::io::stdout().lock();
+    let text = if args.json {
+        json_with_parts(&json::render(&shown), outcome) + "\n"
+    } else {
+        text::render(&shown, check::style(out.is_terminal())) + &notes(outcome)
+    };
+    // A closed pipe is the reader's choice; the exit code still tells.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    Ok(match answer.verdict {
+        Verdict::Holds(_) => Exit::Holds,
+        Verdict::Violated(_) => Exit::Violated,
+        Verdict::Unknown(_) => Exit::Unknown,
+    })
+}
+
+/// What there is to say besides.
+fn notes(outcome: &Outcome) -> String {
+    let report = &outcome.report;
+    let mut text = String::new();
+    if let Some(What::Violated(example)) = report.violated.first().map(|found| &found.what) {
+        let sources = example.sources();
+        if !sources.is_empty() {
+            text += &format!("  these operations came from {}\n", sources.join("; "));
+        }
+    }
+    if report.objects > 1 && report.violations + report.unknowns > 0 {
+        text += &format!(
+            "  of {} objects {} are explained, {} violated, {} unknown\n",
+            report.objects, report.explained, report.violations, report.unknowns
+        );
+    }
+    if let Some((key, share)) = outcome.hot() {
+        text += &format!("  object {key} has {:.0} % of all operations\n", 100.0 * share);
+    }
+    for trouble in &report.troubles {
+        text += &format!("  {trouble}\n");
+    }
+    text
+}
+
+fn json_with_parts(rendered: &str, outcome: &Outcome) -> String {
+    let Ok(mut object) = serde_json::from_str::<serde_json::Value>(rendered) else {
+        return rendered.to_owned();
+    };
+    let report = &outcome.report;
+    let named = |found: &linpoint_cluster::report::Found| serde_json::Value::String(found.key.0.to_string());
+    object["explained_objects"] = report.explained.into();
+    object["violated_objects"] = report.violations.into();
+    object["unknown_objects"] = report.unknowns.into();
+    object["violated"] = report.violated.iter().map(named).collect();
+    object["unknown"] = report.unknown.iter().map(named).collect();
+    object["troubles"] = report.troubles.clone().into();
+    object["read"] = report.read.into();
+    object["repeated"] = report.repeated.into();
+    if let Some(What::Violated(example)) = report.violated.first().map(|found| &found.what) {
+        object["sources"] = example.sources().into();
+    }
+    if let Some((key, share)) = outcome.hot() {
+        object["hot"] = serde_json::json!({"object": key.to_string(), "share": share});
+    }
+    object.to_string()
+}
