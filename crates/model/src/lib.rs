@@ -33,6 +33,7 @@ mod monitor;
 mod namer;
 mod pack;
 mod progress;
+mod reach;
 mod reference;
 mod schedule;
 mod search;
@@ -48,6 +49,7 @@ pub use explore::{
     explore, explore_watched,
 };
 pub use progress::Demand;
+pub use reach::{Reach, Reached, reach};
 pub use reference::{argument_value, result_value};
 pub use schedule::{BadSchedule, Move, Schedule};
 pub use session::{Moved, Session, schedule_of};

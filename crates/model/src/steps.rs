@@ -155,7 +155,7 @@ impl Explorer<'_> {
     }
 
     /// What an idle thread may call next.
-    fn calls(&self, full: &Full, thread: usize) -> Vec<(OpId, Vec<Word>)> {
+    pub(crate) fn calls(&self, full: &Full, thread: usize) -> Vec<(OpId, Vec<Word>)> {
         let made = usize::from(full.made[thread]);
         match &self.workload.threads[thread] {
             _ if made >= self.workload.calls(thread) => Vec::new(),

@@ -277,11 +277,51 @@ fn draw(worker: &mut Worker<'_, '_>, question: &Question, model: &Model, rounds:
     }
     let q = q.cloned();
     let wanted = terms_of(&mut worker.world, &question.scene, q.as_ref());
+    // A small state says more than a large one.
+    for most in [2, 4] {
+        let mut small = question.clone();
+        small.hypotheses.extend(at_most(worker, &question, q.as_ref(), most));
+        if let Decision::Open(model) = worker.decide(&small, &wanted, rounds) {
+            return Outcome::Open(Box::new(picture(worker, &question, &model, q.as_ref())));
+        }
+    }
     match worker.decide(&question, &wanted, rounds) {
         Decision::Open(model) => Outcome::Open(Box::new(picture(worker, &question, &model, q.as_ref()))),
         Decision::Proved => Outcome::Unknown("the solver contradicts itself".into()),
         Decision::Unknown(why) => Outcome::Unknown(why),
     }
+}
+
+/// Sizes are at most so large, and numbers of processes not much larger.
+fn at_most(
+    worker: &mut Worker<'_, '_>,
+    question: &Question,
+    q: Option<&(crate::world::Frame, crate::graph::Point)>,
+    most: i64,
+) -> Vec<crate::term::Term> {
+    let world = &mut worker.world;
+    let (most, more) = (world.terms.int(most), world.terms.int(2 * most));
+    let least = world.terms.int(-1);
+    let none = world.none();
+    let mut limits = Vec::new();
+    for size in 0..world.program.sizes.len() {
+        let size = world.size(size);
+        limits.push(world.terms.le(size, most));
+    }
+    let frames = [Some(&question.scene.p.0), q.map(|(frame, _)| frame)];
+    let numbers: Vec<crate::term::Term> = frames
+        .into_iter()
+        .flatten()
+        .flat_map(|frame| [&[frame.pid], frame.locals.as_slice()].concat())
+        .collect();
+    for number in numbers {
+        if world.terms.sort(number) == crate::term::Sort::Int {
+            let (low, high) = (world.terms.le(least, number), world.terms.le(number, more));
+            let (inside, nothing) = (world.terms.and([low, high]), world.terms.eq(number, none));
+            limits.push(world.terms.or([inside, nothing]));
+        }
+    }
+    limits
 }
 
 /// Edges all of whose steps contradict the invariants.

@@ -1,21 +1,27 @@
 //! Memory as text: shared variables, and the records that can be reached from them, as nodes and pointers. What changed since the step before has a star.
 //!
 //! A pointer is an arrow to a node, which is drawn where it is met first: `top → #2[val 2] → #1[val 1] → null`. A kind of record with several pointers has them
-//! inside: `#1[val 1, left → #2, right null]`.
+//! inside: `#1[val 1, left → #2, right null]`. Where there are many variables, only those that changed are shown.
 
 use linpoint_lang::interp::{Machine, State};
 use linpoint_lang::program::{NONE, Program, Slot, Type, UNSET, Word};
+
+/// With more variables than this, those that did not change are left out.
+const MANY: usize = 6;
 
 /// All of it, in one line.
 pub fn memory(machine: &Machine<'_>, state: &State, before: Option<&State>) -> String {
     let mut drawing =
         Drawing { machine, state, before, drawn: vec![false; machine.cells(state)], open: Vec::new() };
     let mut parts = Vec::new();
-    for ((at, slot), name) in machine.shared_slots().into_iter().zip(names(machine)) {
-        if slot.ghost {
+    let slots = machine.shared_slots();
+    let many = before.is_some() && slots.iter().filter(|(_, slot)| !slot.ghost).count() > MANY;
+    for ((at, slot), name) in slots.into_iter().zip(names(machine)) {
+        let changed = before.is_some_and(|before| before.words[at] != state.words[at]);
+        let left_out = many && !changed && cell_of(slot, state.words[at]).is_none();
+        if slot.ghost || left_out {
             continue;
         }
-        let changed = before.is_some_and(|before| before.words[at] != state.words[at]);
         parts.push(format!("{name}{} {}", star(changed), drawing.value(slot, state.words[at])));
     }
     while let Some(cell) = drawing.open.pop() {

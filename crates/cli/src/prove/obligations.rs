@@ -1,13 +1,15 @@
 //! `linpoint prove --engine obligations`: runs the prover, shows what came of each obligation.
 
+mod reached;
 mod table;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use linpoint_lang::Program;
+use linpoint_lang::span::line_column;
 use linpoint_model::{Bounds, Explored, Mode, Workload, explore};
 use linpoint_prove::solver::{self, SolverKind};
 use linpoint_prove::{Decided, Options, Outcome, Report, Verdict};
@@ -70,6 +72,11 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
             ));
         }
     }
+    // A wrong invariant is told by a run, not by a puzzling countermodel.
+    if let Some(broken) = reached::broken(program, text, args.time_limit) {
+        let _ = std::io::stdout().write_all(wrong_annotation(args, program, text, &broken).as_bytes());
+        return Ok(Exit::Unknown);
+    }
     let found = solver::find(SolverKind::Z3, own.solver.as_deref());
     let solver = found.filter(|found| found.path.is_file()).ok_or_else(|| missing("z3"))?;
     let confirm = match own.confirm {
@@ -101,16 +108,23 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         linpoint_model::Verdict::Violated(violation) if violation.rechecked => Some(violation),
         _ => None,
     });
+    let unneeded = match report.verdict {
+        Verdict::Proved => unneeded(program, text, &options),
+        Verdict::NotProved(_) => Vec::new(),
+    };
     let shown = match args.json {
-        true => as_json(program, text, &report, &options, explored.as_ref()),
+        true => as_json(program, text, &report, &options, explored.as_ref(), &unneeded),
         false => {
             let mut shown = head(program, &report, explored.as_ref(), &own.sizes);
             if let Some(violation) = refuted {
                 crate::explore::draw(program, &small_workload(program), &violation.steps, text, &mut shown);
             }
-            shown.push_str(&table::table(program, text, &report));
+            shown.push_str(&table::table(program, text, &report, args.time_limit));
             if own.explain {
                 shown.push_str(&table::facts(program, text, &report));
+            }
+            for line in &unneeded {
+                shown.push_str(&format!("  note: {line}\n"));
             }
             shown.push_str(&tail(&report, &options));
             shown
@@ -122,6 +136,53 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         (_, Some(_)) => Exit::Violated,
         _ => Exit::Unknown,
     })
+}
+
+/// Invariants and `disjoint` lines without which the proof goes through as well: each is left out in turn, for a few seconds in all.
+fn unneeded(program: &Program, text: &str, options: &Options) -> Vec<String> {
+    let start = Instant::now();
+    let left = |start: Instant| Duration::from_secs(5).checked_sub(start.elapsed());
+    let goes_through = |program: &Program| {
+        let Some(time) = left(start) else { return false };
+        let options = Options { time: Some(time), confirm: None, ..options.clone() };
+        linpoint_prove::prove(program, &options, &|_, _| {}).verdict == Verdict::Proved
+    };
+    let mut found = Vec::new();
+    for index in 0..program.annotations.invariants.len() {
+        let mut without = program.clone();
+        let invariant = without.annotations.invariants.remove(index);
+        if goes_through(&without) {
+            let (line, _) = line_column(text, invariant.span.start as usize);
+            found.push(format!("the invariant of line {line} is not needed"));
+        }
+    }
+    for index in 0..program.annotations.disjoint.len() {
+        let mut without = program.clone();
+        without.annotations.disjoint.remove(index);
+        if goes_through(&without) {
+            found.push(format!("`disjoint` number {} is not needed", index + 1));
+        }
+    }
+    found
+}
+
+/// An annotation that a run breaks.
+fn wrong_annotation(args: &ProveArgs, program: &Program, text: &str, broken: &reached::Broken) -> String {
+    let why = format!("{} does not hold in every run", broken.what);
+    if args.json {
+        let object = json!({
+            "verdict": "not proved",
+            "basis": why,
+            "engine": "obligations",
+            "operations": program.operations.len(),
+            "counterexample": { "annotation": broken.what, "steps": broken.run.len() },
+        });
+        return format!("{object}\n");
+    }
+    let mut shown = format!("not proved: {why}\n\n");
+    crate::explore::draw(program, &small_workload(program), &broken.run, text, &mut shown);
+    shown.push_str("\n  after the last step it is false; nothing was asked of the solver\n");
+    shown
 }
 
 /// What a proof rests on.
@@ -213,6 +274,7 @@ fn as_json(
     report: &Report,
     options: &Options,
     explored: Option<&Explored>,
+    unneeded: &[String],
 ) -> String {
     let refuted = explored.is_some_and(
         |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
@@ -244,6 +306,7 @@ fn as_json(
         (first, explored) => json!({
             "obligation": first.map(obligation),
             "state": first.and_then(|decided| table::picture(program, text, report, decided)),
+            "reached": first.and_then(|decided| table::reached(program, report, decided, options.time)),
             "exploration": explored.map(word),
         }),
     };
@@ -257,6 +320,7 @@ fn as_json(
         "solver_s": report.solver.as_secs_f64(),
         "facts": report.inferred.facts.count(),
         "obligations": report.decided.iter().map(obligation).collect::<Vec<_>>(),
+        "notes": unneeded,
         "counterexample": counterexample,
     });
     format!("{object}\n")

@@ -65,3 +65,43 @@ fn bad_use() {
     assert_eq!(ran.code, 3);
     assert!(ran.out.starts_with("not proved: it has no `abs`"), "{}", ran.out);
 }
+
+/// A wrong invariant is told by a run; one that is not needed, by a proof without it; a countermodel, by whether runs come to it.
+#[test]
+fn annotations_and_countermodels_are_tested_by_runs() {
+    let lock = include_str!("../../../../corpus/correct/ticket-lock.lin");
+    let wrong = lock.replace("inv at A2: serving <= t", "inv at A2: serving < t");
+    let ran = linpoint(&["prove", "-"], wrong.as_bytes());
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.starts_with("not proved: the invariant of line 35 does not hold in every run\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("fetch_add(next, 1)"), "{}", ran.out);
+    let same = lock.replace("disjoint t at A2; t at A3 if s != t", "disjoint s at A3");
+    let ran = linpoint(&["prove", "-", "--json"], same.as_bytes());
+    let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!((ran.code, &value["verdict"]), (3, &"not proved".into()), "{}", ran.out);
+    assert!(ran.out.contains("`disjoint`: two threads have"), "{}", ran.out);
+    if !has_solver() {
+        return;
+    }
+    let more = lock.replace("  abs holder\n", "  abs holder\n  inv: serving <= next + 1\n");
+    let ran = linpoint(&["prove", "-"], more.as_bytes());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("note: the invariant of line 34 is not needed\n"), "{}", ran.out);
+    let weak = linpoint(&["prove", "corpus/broken/ticket-lock-no-disjoint.lin"], b"");
+    assert!(weak.out.contains("no run of 2 threads with 2 operations comes to it"), "{}", weak.out);
+    let lost = "object C : counter {
+      shared n: int
+      op increment() {
+        t = n
+        n = t + 1
+      }
+      op read() -> int { return n }
+      abs n
+    }";
+    let ran = linpoint(&["prove", "-"], lost.as_bytes());
+    assert!(ran.out.contains("a run of 2 threads comes to it, in "), "{}", ran.out);
+}

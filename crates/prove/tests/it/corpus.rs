@@ -72,6 +72,12 @@ fn naive_abstraction_fails_where_a_slot_becomes_full() {
 }
 
 #[test]
+fn tickets_that_may_be_the_same() {
+    let Some(open) = open("broken/ticket-lock-no-disjoint.lin") else { return };
+    assert_eq!(open, [("others", "A2".to_owned())]);
+}
+
+#[test]
 fn strict_remove_fails_only_at_the_status_of_another() {
     let Some(open) = open("correct/multiset-delete.lin") else { return };
     assert_eq!(open, [("status", "K4".to_owned())]);

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use linpoint_lang::Program;
+use linpoint_lang::flow::live_locals;
 use linpoint_lang::program::{NONE, Slot, Type};
 use linpoint_lang::span::line_column;
 use linpoint_prove::graph::{Graph, Step, label};
@@ -50,7 +52,7 @@ fn arrow(program: &Program, text: &str, graph: &Graph, step: &Step) -> String {
 }
 
 /// All obligations: a line a step, a column a kind; then every one that is open, drawn.
-pub fn table(program: &Program, text: &str, report: &Report) -> String {
+pub fn table(program: &Program, text: &str, report: &Report, time: Option<Duration>) -> String {
     let Some(graph) = &report.graph else { return String::new() };
     let mut rows: BTreeMap<(u8, usize), Vec<&Decided>> = BTreeMap::new();
     for decided in &report.decided {
@@ -98,6 +100,9 @@ pub fn table(program: &Program, text: &str, report: &Report) -> String {
         }
         if let Some(drawn) = picture(program, text, report, decided) {
             out.push_str(&drawn);
+        }
+        if let Some(word) = reached(program, report, decided, time) {
+            let _ = writeln!(out, "    {word}");
         }
         out.push('\n');
     }
@@ -147,7 +152,7 @@ pub fn picture(program: &Program, text: &str, report: &Report, decided: &Decided
     }
     for (name, shown) in [("this", &picture.p), ("other", &picture.q)] {
         if let Some(shown) = shown {
-            let _ = writeln!(out, "    {name:<11} {}", process(program, text, graph, picture, shown));
+            let _ = writeln!(out, "    {name:<11} {}", process(program, text, graph, shown));
         }
     }
     for slot in slots(program, picture) {
@@ -156,7 +161,18 @@ pub fn picture(program: &Program, text: &str, report: &Report, decided: &Decided
     Some(out)
 }
 
-fn process(program: &Program, text: &str, graph: &Graph, picture: &Picture, shown: &Shown) -> String {
+/// What runs say about that state.
+pub fn reached(
+    program: &Program,
+    report: &Report,
+    decided: &Decided,
+    time: Option<Duration>,
+) -> Option<String> {
+    let (Outcome::Open(picture), Some(graph)) = (&decided.outcome, &report.graph) else { return None };
+    Some(super::reached::word(program, graph, picture, time))
+}
+
+fn process(program: &Program, text: &str, graph: &Graph, shown: &Shown) -> String {
     let mut out = format!("thread {} at {}", shown.pid, label(program, text, graph, shown.at));
     if let Some(to) = shown.to {
         let _ = write!(out, " → {}", label(program, text, graph, to));
@@ -164,9 +180,10 @@ fn process(program: &Program, text: &str, graph: &Graph, picture: &Picture, show
     let point = if shown.at == Graph::IDLE { shown.to } else { Some(shown.at) };
     let Some(point) = point.filter(|point| *point != Graph::IDLE) else { return out };
     let operation = program.operation(graph.place(point).op);
-    let _ = picture;
-    for (slot, (before, after)) in operation.locals.iter().zip(&shown.locals) {
-        if slot.name.is_empty() {
+    // What is never read again means nothing.
+    let live = &live_locals(program)[graph.place(point).node.index()];
+    for ((slot, live), (before, after)) in operation.locals.iter().zip(live).zip(&shown.locals) {
+        if slot.name.is_empty() || !live && before == after {
             continue;
         }
         let (old, new) = (value(program, &slot.ty, *before), value(program, &slot.ty, *after));
