@@ -101,15 +101,15 @@ pub struct CheckArgs {
     /// Write the order that explains the history, as JSON lines
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,
-    /// Write a page with the verdict and the drawing
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
     /// Print one JSON object a file instead of text
     #[arg(long)]
     pub json: bool,
     /// For histories in parts.
     #[command(flatten)]
     pub cluster: crate::cluster::ClusterArgs,
+    /// What to draw.
+    #[command(flatten)]
+    pub output: crate::view::OutputArgs,
 }
 
 /// The engines a user can ask for.
@@ -184,6 +184,9 @@ pub struct RefineArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// What to draw.
+    #[command(flatten)]
+    pub output: crate::view::OutputArgs,
 }
 
 /// What `generate` takes.

@@ -14,14 +14,18 @@ use linpoint_report::Style;
 use crate::args::{CheckArgs, EngineArg};
 use crate::fault::{Exit, Fault};
 use crate::progress::Progress;
-use crate::{input, json, page, text};
+use crate::view::check::{Rows, view};
+use crate::{input, json, text};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
     let spec = input::spec(&args.spec, args.initial.as_deref())?;
     let format = input::format(args.format.as_deref())?;
-    if args.files.len() > 1 && (args.witness.is_some() || args.report.is_some()) {
-        return Err(Fault::usage("--witness and --report take one history", "check the files one by one"));
+    if args.files.len() > 1 && (args.witness.is_some() || args.output.wanted()) {
+        return Err(Fault::usage(
+            "--witness, --report, --svg, --trace and --view-data take one history",
+            "check the files one by one",
+        ));
     }
     let mut exit = Exit::Holds;
     for file in &args.files {
@@ -36,6 +40,11 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
     }
     Ok(exit)
 }
+
+/// Histories longer than this are not read a second time for a page: it shows their core.
+const MOST_READ_AGAIN: u64 = 5_000_000;
+/// The longest order that a page shows.
+const MOST_ORDER: usize = 100_000;
 
 /// One file.
 struct Task<'a> {
@@ -67,18 +76,23 @@ impl Task<'_> {
                 "run it with `linpoint explore`, prove it with `linpoint prove`",
             ));
         }
-        let from = input::input(self.file);
-        let options = read_options(self.args.partition.as_deref(), self.format);
+        let from = self.input()?;
+        let mut options = read_options(self.args.partition.as_deref(), self.format);
+        options.file_name = (self.file == Path::new("-")).then(|| "-".to_owned());
         let reader = formats::open(&from, self.spec, &options)?;
         let spec = self.starting(reader.implied_initial());
         let mut symbols = Symbols::new();
         let progress = Progress::new(&self.file.display().to_string());
-        let answer = self.decide(&from, &options, &spec, reader, &mut symbols, &progress);
+        let mut rows = Rows::default();
+        let answer = self.decide(&from, &options, &spec, reader, &mut symbols, &progress, &mut rows);
         progress.finish();
         let answer = answer?;
         if let (Some(field), 0, 1..) = (&options.key_field, symbols.key_count(), answer.operations) {
             let message = format!("no operation has the field `{field}` that --partition names");
             return Err(Fault::usage(message, "name a field of the history, `key` or `none`"));
+        }
+        if self.args.output.wanted() {
+            self.read_again(&from, &options, &spec, &mut symbols, &answer, &mut rows)?;
         }
         let several = self.args.files.len() > 1;
         let shown = Shown {
@@ -89,14 +103,53 @@ impl Task<'_> {
             answer: &answer,
         };
         self.print(&shown)?;
-        if let Some(path) = &self.args.report {
-            std::fs::write(path, page::render(&shown)).map_err(|error| Fault::Output(path.clone(), error))?;
-        }
+        let name = if from == Input::Stdin || self.file == Path::new("-") {
+            "-".to_owned()
+        } else {
+            self.file.display().to_string()
+        };
+        self.args.output.write(|| view(&shown, &name, &rows))?;
         Ok(match answer.verdict {
             Verdict::Holds(_) => Exit::Holds,
             Verdict::Violated(_) => Exit::Violated,
             Verdict::Unknown(_) => Exit::Unknown,
         })
+    }
+
+    /// The history; standard input is kept where a page is to show it.
+    fn input(&self) -> Result<Input, Fault> {
+        let from = input::input(self.file);
+        if from != Input::Stdin || !self.args.output.wanted() {
+            return Ok(from);
+        }
+        let mut bytes = Vec::new();
+        let read = std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes);
+        read.map_err(|error| Fault::usage(format!("cannot read standard input: {error}"), "give a file"))?;
+        Ok(Input::Bytes(bytes))
+    }
+
+    /// Reads the operations once more, for the page. Numbers stay what they are: they are given by name.
+    fn read_again(
+        &self,
+        from: &Input,
+        options: &ReadOptions,
+        spec: &Builtin,
+        symbols: &mut Symbols,
+        answer: &Answer,
+        rows: &mut Rows,
+    ) -> Result<(), Fault> {
+        if answer.operations > MOST_READ_AGAIN {
+            return Ok(());
+        }
+        let mut reader = formats::open(from, spec, options)?;
+        while reader.read(symbols, &mut rows.all, 1 << 16)? {}
+        if let Some(object) = &answer.object {
+            // Of several objects only the one that is violated is of interest.
+            let before = rows.all.len();
+            rows.all.retain(|op| symbols.key_name(op.key) == *object);
+            rows.left_out = (before - rows.all.len()) as u64;
+        }
+        Ok(())
     }
 
     /// The specification, starting from what the format implies if the user did not say.
@@ -109,6 +162,7 @@ impl Task<'_> {
         }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn decide(
         &self,
         from: &Input,
@@ -117,6 +171,7 @@ impl Task<'_> {
         reader: Box<dyn Reader>,
         symbols: &mut Symbols,
         progress: &Progress,
+        rows: &mut Rows,
     ) -> Result<Answer, Fault> {
         let options = Options { may_read_again: *from != Input::Stdin, ..self.options() };
         let reader = RefCell::new(Some(reader));
@@ -129,12 +184,17 @@ impl Task<'_> {
         };
         let mut witness = self.args.witness.as_deref().map(WitnessFile::create).transpose()?;
         let signature = spec.signature().clone();
+        let drawn = self.args.output.wanted();
+        let kept = &mut rows.witness;
         let mut write = |symbols: &Symbols, op: &Operation| {
             if let Some(file) = &mut witness {
                 file.add(symbols, &signature, op);
             }
+            if drawn && kept.len() < MOST_ORDER {
+                kept.push(*op);
+            }
         };
-        let wanted = self.args.witness.is_some();
+        let wanted = self.args.witness.is_some() || drawn;
         let sink: Option<linpoint_check::drive::Sink<'_>> = if wanted { Some(&mut write) } else { None };
         let answer = check(&open, spec, symbols, &options, progress, sink);
         if let Some(file) = witness {

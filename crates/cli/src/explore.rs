@@ -1,7 +1,7 @@
 //! `linpoint explore`: every run of a program of the algorithm language, within bounds; or one run, taken again or by hand.
 
-mod columns;
-mod memory;
+pub mod columns;
+pub mod memory;
 mod walk;
 
 use std::fmt::Write as _;
@@ -18,6 +18,7 @@ use linpoint_model::{
     Bounds, Demand, Explored, Limit, Mode, Progress, Schedule, Session, TraceStep, Verdict, Violation,
     Workload, Wrong, explore_watched, schedule_of,
 };
+use linpoint_report::view::{self, Summary, View};
 use serde_json::json;
 
 use crate::fault::{Exit, Fault};
@@ -77,6 +78,9 @@ pub struct ExploreArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// What to draw.
+    #[command(flatten)]
+    pub output: crate::view::OutputArgs,
 }
 
 /// Explores the first object of the file.
@@ -124,12 +128,10 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
             violation.steps = walk::replay(&mut session, schedule).steps;
         }
     }
-    let shown = if args.json {
-        as_json(program, &workload, &found, &text, &who)
-    } else {
-        as_text(program, &workload, &found, &text, &who)
-    };
+    let told = as_text(program, &workload, &found, &text, &who);
+    let shown = if args.json { as_json(program, &workload, &found, &text, &who) } else { told.clone() };
     let _ = std::io::stdout().write_all(shown.as_bytes());
+    args.output.write(|| as_view(args, program, &workload, &found, &text, &who, told))?;
     match &found.explored.verdict {
         Verdict::Holds => Ok(Exit::Holds),
         Verdict::Violated(violation) if violation.rechecked => Ok(Exit::Violated),
@@ -197,6 +199,34 @@ fn one_run(
     };
     columns::draw(session.machine(), &replayed.steps, text, &mut out);
     let _ = std::io::stdout().write_all(out.as_bytes());
+    args.output.write(|| {
+        let mut view = match &replayed.wrong {
+            Some(found) => {
+                View::new(view::Verdict::Violated, "violated", &reason(program, &violation_of(found), text))
+            }
+            None => View::new(view::Verdict::Unknown, "unknown", "this run is as it should be so far"),
+        };
+        view.summary = Summary {
+            checked: format!("One run of {}, taken again.", args.file.display()),
+            rests_on: "The run itself, step by step.".to_owned(),
+            not_covered: "Every other run.".to_owned(),
+            ..Summary::default()
+        };
+        let shown = crate::view::run::Shown {
+            program,
+            text,
+            file: &args.file,
+            threads: workload.threads.len(),
+            steps: &replayed.steps,
+            reason: &view.headline.clone(),
+            unexplained: replayed.wrong == Some(Wrong::NotLinearizable),
+            wrong: replayed.wrong.is_some(),
+            repeats: 0,
+        };
+        shown.add_to(&mut view);
+        view.text = out.clone();
+        view
+    })?;
     Ok(if replayed.wrong.is_some() { Exit::Violated } else { Exit::Unknown })
 }
 
@@ -366,6 +396,78 @@ fn as_text(program: &Program, workload: &Workload, found: &Found, text: &str, wh
         explored.elapsed.as_secs_f64()
     );
     out
+}
+
+/// What was found, for a page.
+fn as_view(
+    args: &ExploreArgs,
+    program: &Program,
+    workload: &Workload,
+    found: &Found,
+    text: &str,
+    who: &str,
+    told: String,
+) -> View {
+    let explored = &found.explored;
+    let (verdict, word, headline) = match &explored.verdict {
+        Verdict::Holds => (view::Verdict::Holds, "holds", basis(program, explored, who)),
+        Verdict::Violated(violation) => {
+            (view::Verdict::Violated, "violated", reason(program, violation, text))
+        }
+        Verdict::Unknown(why) => (view::Verdict::Unknown, "unknown", limit(why)),
+    };
+    let mut view = View::new(verdict, word, &headline);
+    let command = format!("linpoint explore {}", args.file.display());
+    view.summary = Summary {
+        checked: format!("Object {} of {}: every run of {who}.", program.name, args.file.display()),
+        rests_on: match verdict {
+            view::Verdict::Holds => {
+                format!("Every state that can be reached was visited: {}.", explored.states)
+            }
+            view::Verdict::Violated => {
+                "One run, shortest in steps that others can notice. It was taken again from the start and judged a second time.".to_owned()
+            }
+            view::Verdict::Unknown => "Nothing: not every run was seen.".to_owned(),
+        },
+        not_covered: "More threads or operations than these, and memory weaker than sequentially consistent.".to_owned(),
+        facts: vec![
+            ("states".to_owned(), explored.states.to_string()),
+            ("steps".to_owned(), explored.transitions.to_string()),
+            ("time".to_owned(), crate::view::seconds(explored.elapsed)),
+        ],
+        again: match &found.schedule {
+            Some(schedule) => format!("{command} --replay {schedule}"),
+            None => command,
+        },
+    };
+    if let Verdict::Violated(violation) = &explored.verdict {
+        violation_view(program, workload, violation, text, &args.file, &mut view);
+    }
+    view.text = told;
+    view
+}
+
+/// Adds the run of a violation to a view.
+pub fn violation_view(
+    program: &Program,
+    workload: &Workload,
+    violation: &Violation,
+    text: &str,
+    file: &std::path::Path,
+    view: &mut View,
+) {
+    let shown = crate::view::run::Shown {
+        program,
+        text,
+        file,
+        threads: workload.threads.len(),
+        steps: &violation.steps,
+        reason: &reason(program, violation, text),
+        unexplained: violation.wrong == Wrong::NotLinearizable,
+        wrong: true,
+        repeats: violation.repeats,
+    };
+    shown.add_to(view);
 }
 
 /// The run of a violation, step by step.

@@ -12,11 +12,11 @@ mod fmt;
 mod generate;
 mod input;
 mod json;
-mod page;
 mod progress;
 mod prove;
 mod refine;
 mod text;
+mod view;
 
 use std::io::Write as _;
 use std::process::ExitCode;

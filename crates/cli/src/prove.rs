@@ -2,7 +2,7 @@
 //!
 //! The engines are each in a file of their own; here they are chosen.
 
-mod obligations;
+pub mod obligations;
 mod shape;
 
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub struct ProveArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// What to draw.
+    #[command(flatten)]
+    pub output: crate::view::OutputArgs,
     /// What the shape analysis takes besides.
     #[command(flatten)]
     pub shape: shape::ShapeArgs,

@@ -29,6 +29,7 @@ pub fn run(args: &RefineArgs) -> Result<Exit, Fault> {
     let text = if args.json { object(args, &refined, start.elapsed()) + "\n" } else { lines(&refined) };
     // A closed pipe is not an error.
     let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
+    args.output.write(|| crate::view::refine::view(args, &refined, lines(&refined)))?;
     Ok(match refined.report.conclusion() {
         Conclusion::Clean => Exit::Holds,
         Conclusion::Violated => Exit::Violated,

@@ -33,6 +33,7 @@ mod status;
 mod ticks;
 mod trail;
 mod verifier;
+mod view;
 
 pub use checker::Checker;
 pub use event::{Event, Location, ObjectId, ThreadId, What, Write};

@@ -1,4 +1,4 @@
-//! Lanes: one a process, a bar an operation, time to the right.
+//! Lanes on a terminal: one a process, a bar an operation, time to the right.
 //!
 //! ```text
 //! process 1  ├ enqueue 7 ┤ ├ enqueue 9 ┤
@@ -9,14 +9,17 @@
 //!
 //! Distances mean nothing, order means everything: the columns of calls and returns are as close as the texts allow, and two bars
 //! overlap in the drawing iff the operations do in time. The stamps of calls and returns stand under the ends of the bars, or, where they do not fit
-//! there, in a legend. Where a drawing would be wider than the page, bars carry letters, and the legend says what they are.
+//! there, in a legend. Where a drawing would be wider than the terminal, bars carry letters, and the legend says what they are; where even that is too wide, it is cut into
+//! bands, one under the other, and a bar that goes on in the next has no end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use linpoint_history::{Operation, Signature, Symbols, Value};
 
-use crate::label::label;
+use crate::columns::Columns;
+use crate::label::bar;
+use crate::view::{Bar, History};
 
 /// How to draw.
 #[derive(Clone, Copy, Debug)]
@@ -41,169 +44,202 @@ pub fn draw(
     marked: Option<usize>,
     style: Style,
 ) -> String {
-    let labels: Vec<String> = operations.iter().map(|op| label(signature, symbols, op)).collect();
-    let lanes = lanes(operations, symbols);
-    let names: Vec<String> = lanes.keys().map(|name| format!("process {name}")).collect();
-    let margin = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) + 2;
-    let full = Columns::new(operations, &labels);
-    if margin + full.end + 4 <= style.width {
-        let rulers: Option<Vec<String>> = lanes.values().map(|lane| ruler(&full, lane, operations)).collect();
-        let mut text =
-            canvas(&full, &lanes, &names, margin, operations, &labels, rulers.as_deref(), marked, style);
-        if rulers.is_none() {
+    let mut lanes: BTreeMap<Value, usize> = BTreeMap::new();
+    for op in operations {
+        lanes.insert(symbols.process_name(op.process()), 0);
+    }
+    lanes.values_mut().enumerate().for_each(|(number, lane)| *lane = number);
+    let of = |op: &Operation| Bar {
+        lane: lanes[&symbols.process_name(op.process())],
+        ..bar(signature, symbols, op)
+    };
+    let history = History {
+        lanes: lanes.keys().map(|name| format!("process {name}")).collect(),
+        bars: operations.iter().map(of).collect(),
+        impossible: marked,
+        ..History::default()
+    };
+    draw_history(&history, style)
+}
+
+/// Draws the bars of a history.
+pub fn draw_history(history: &History, style: Style) -> String {
+    let labels: Vec<String> = history.bars.iter().map(|bar| plain(&bar.label())).collect();
+    let full = Drawing::new(history, &labels);
+    if full.margin + full.columns.end + 4 <= style.width {
+        let mut text = full.bands(style, true);
+        if !full.has_room_for_stamps() {
             text.push('\n');
-            for (label, op) in labels.iter().zip(operations) {
-                let _ = writeln!(text, "  {label} {}", interval(op));
+            for (label, bar) in labels.iter().zip(&history.bars) {
+                let _ = writeln!(text, "  {label} {}", interval(bar));
             }
         }
         return text;
     }
-    let letters: Vec<String> = (0..operations.len()).map(letter).collect();
-    let narrow = Columns::new(operations, &letters);
-    let mut text = canvas(&narrow, &lanes, &names, margin, operations, &letters, None, marked, style);
+    let letters: Vec<String> = (0..history.bars.len()).map(letter).collect();
+    let mut text = Drawing::new(history, &letters).bands(style, false);
     text.push('\n');
-    for (index, op) in operations.iter().enumerate() {
-        let mark = if marked == Some(index) { "  ✗" } else { "" };
-        let _ = writeln!(text, "  {:>2}  {} {}{mark}", letters[index], labels[index], interval(op));
+    for (index, bar) in history.bars.iter().enumerate() {
+        let mark = if history.impossible == Some(index) { "  ✗" } else { "" };
+        let line = format!("  {:>2}  {} {}{mark}", letters[index], labels[index], interval(bar));
+        text += &if mark.is_empty() { line } else { red(&line, style.colour) };
+        text.push('\n');
     }
     text
+}
+
+/// Bars with their texts, and where they lie.
+struct Drawing<'a> {
+    history: &'a History,
+    labels: &'a [String],
+    columns: Columns,
+    /// The bars of each lane, in order of call.
+    lanes: Vec<Vec<usize>>,
+    names: Vec<String>,
+    margin: usize,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(history: &'a History, labels: &'a [String]) -> Drawing<'a> {
+        let widths: Vec<usize> = labels.iter().map(|label| label.chars().count() + 3).collect();
+        let mut lanes = vec![Vec::new(); history.lanes.len()];
+        for (index, bar) in history.bars.iter().enumerate() {
+            lanes[bar.lane].push(index);
+        }
+        for lane in &mut lanes {
+            lane.sort_by_key(|&i| (history.bars[i].call, history.bars[i].ret.unwrap_or(i64::MAX)));
+        }
+        let names: Vec<String> = history.lanes.iter().map(|name| plain(name)).collect();
+        let margin = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) + 2;
+        Drawing { history, labels, columns: Columns::new(&history.bars, &widths), lanes, names, margin }
+    }
+
+    fn has_room_for_stamps(&self) -> bool {
+        self.lanes.iter().all(|lane| self.ruler(lane).is_some())
+    }
+
+    /// All lanes, cut where a line is full.
+    fn bands(&self, style: Style, stamps: bool) -> String {
+        let stamps = stamps && self.has_room_for_stamps();
+        let lines: Vec<Vec<char>> = self.lanes.iter().map(|lane| self.line(lane)).collect();
+        let rulers: Vec<Vec<char>> = match stamps {
+            true => self.lanes.iter().map(|lane| self.ruler(lane).unwrap_or_default()).collect(),
+            false => vec![Vec::new(); lines.len()],
+        };
+        let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
+        // At least something is drawn of each band, however narrow the terminal.
+        let room = style.width.saturating_sub(self.margin).max(20);
+        let room = if longest + self.margin <= style.width { longest.max(1) } else { room };
+        let mut text = String::new();
+        for from in (0..longest.max(1)).step_by(room) {
+            if from > 0 {
+                text.push('\n');
+            }
+            for (lane, line) in lines.iter().enumerate() {
+                let part = line.get(from..).unwrap_or_default();
+                let part = &part[..part.len().min(room)];
+                let marked = self.marked_in(lane, from, from + room);
+                let drawn = paint(part, marked, style.colour);
+                let shown = format!("{:<margin$}{drawn}", self.names[lane], margin = self.margin);
+                text += shown.trim_end();
+                text.push('\n');
+                if stamps {
+                    let part: String = rulers[lane].iter().skip(from).take(room).collect();
+                    let ruler = format!("{:margin$}{part}", "", margin = self.margin);
+                    text += ruler.trim_end();
+                    text.push('\n');
+                }
+            }
+        }
+        text
+    }
+
+    /// One lane as characters: bars, and a cross after the impossible one.
+    fn line(&self, lane: &[usize]) -> Vec<char> {
+        let mut line: Vec<char> = Vec::new();
+        for &index in lane {
+            let (from, to) = (self.columns.call[index], self.columns.ret[index]);
+            let drawn = piece(&self.labels[index], to - from + 1, self.history.bars[index].ret.is_none());
+            let end = from + drawn.chars().count();
+            line.resize(line.len().max(end), ' ');
+            line.splice(from..end, drawn.chars());
+            if self.history.impossible == Some(index) {
+                line.resize(line.len().max(end), ' ');
+                line.truncate(end);
+                line.extend([' ', '✗']);
+            }
+        }
+        line
+    }
+
+    /// Which characters of a band of a lane are of the impossible operation.
+    fn marked_in(&self, lane: usize, from: usize, to: usize) -> Option<(usize, usize)> {
+        let index = self.history.impossible.filter(|&index| self.history.bars[index].lane == lane)?;
+        let (start, end) = (self.columns.call[index], self.columns.ret[index] + 3);
+        (start < to && end > from).then(|| (start.saturating_sub(from), end.min(to) - from))
+    }
+
+    /// The stamps of a lane under the ends of its bars, if there is room for them.
+    fn ruler(&self, lane: &[usize]) -> Option<Vec<char>> {
+        let mut line: Vec<char> = Vec::new();
+        let mut put = |column: usize, text: &str| {
+            if column < line.len() + usize::from(!line.is_empty()) {
+                return None;
+            }
+            line.resize(column, ' ');
+            line.extend(text.chars());
+            Some(())
+        };
+        for &index in lane {
+            let bar = &self.history.bars[index];
+            put(self.columns.call[index], &bar.call.to_string())?;
+            if let Some(ret) = bar.ret {
+                let ret = ret.to_string();
+                put((self.columns.ret[index] + 1).checked_sub(ret.len())?, &ret)?;
+            }
+        }
+        Some(line)
+    }
 }
 
 /// `[3,8]`; `[3,..]` if it never returned.
-fn interval(op: &Operation) -> String {
-    if op.is_pending() { format!("[{},..]", op.call) } else { format!("[{},{}]", op.call, op.ret) }
-}
-
-/// The stamps of a lane under the ends of its bars, if there is room for them.
-fn ruler(columns: &Columns, lane: &[usize], operations: &[Operation]) -> Option<String> {
-    let mut line = String::new();
-    let mut put = |column: usize, text: &str| {
-        let at = line.chars().count();
-        if column < at + usize::from(at > 0) {
-            return None;
-        }
-        line.extend(std::iter::repeat_n(' ', column - at));
-        line += text;
-        Some(())
-    };
-    for &index in lane {
-        let op = &operations[index];
-        put(columns.call[index], &op.call.to_string())?;
-        if !op.is_pending() {
-            let ret = op.ret.to_string();
-            put((columns.ret[index] + 1).checked_sub(ret.len())?, &ret)?;
-        }
-    }
-    Some(line)
-}
-
-/// Operations by process, processes by name, each in order of call.
-fn lanes(operations: &[Operation], symbols: &Symbols) -> BTreeMap<Value, Vec<usize>> {
-    let mut lanes: BTreeMap<Value, Vec<usize>> = BTreeMap::new();
-    for (index, op) in operations.iter().enumerate() {
-        lanes.entry(symbols.process_name(op.process())).or_default().push(index);
-    }
-    lanes.values_mut().for_each(|lane| lane.sort_by_key(|&i| (operations[i].call, operations[i].ret)));
-    lanes
-}
-
-/// The columns of calls and returns.
-struct Columns {
-    call: Vec<usize>,
-    ret: Vec<usize>,
-    end: usize,
-}
-
-impl Columns {
-    /// Events in order of time, calls before returns at equal stamps, except that an operation's process has returned from
-    /// its last; each as far left as the labels allow.
-    fn new(operations: &[Operation], labels: &[String]) -> Columns {
-        let mut events: Vec<(i64, u8, usize)> = Vec::new();
-        for (index, op) in operations.iter().enumerate() {
-            events.push((op.call, 0, index));
-            if !op.is_pending() {
-                events.push((op.ret, 1, index));
-            }
-        }
-        events.sort();
-        let mut columns = Columns { call: vec![0; operations.len()], ret: vec![0; operations.len()], end: 0 };
-        let mut column = 0;
-        let mut last = None;
-        let mut lane_end: BTreeMap<u32, usize> = BTreeMap::new();
-        for (stamp, kind, index) in events {
-            // Events of one kind at one stamp share a column: none of them orders anything.
-            column += usize::from(last.is_some() && last != Some((stamp, kind)));
-            last = Some((stamp, kind));
-            let width = labels[index].chars().count() + 3;
-            let process = operations[index].process().0;
-            if kind == 0 {
-                column = column.max(lane_end.get(&process).map_or(0, |end| end + 2));
-                columns.call[index] = column;
-                lane_end.insert(process, column + width);
-            } else {
-                column = column.max(columns.call[index] + width);
-                columns.ret[index] = column;
-                lane_end.insert(process, column);
-            }
-        }
-        for (index, op) in operations.iter().enumerate() {
-            if op.is_pending() {
-                columns.ret[index] =
-                    (column + 2).max(columns.call[index] + labels[index].chars().count() + 3);
-            }
-        }
-        columns.end = columns.ret.iter().copied().max().unwrap_or(0);
-        columns
-    }
-}
-
-#[allow(clippy::too_many_arguments)]
-fn canvas(
-    columns: &Columns,
-    lanes: &BTreeMap<Value, Vec<usize>>,
-    names: &[String],
-    margin: usize,
-    operations: &[Operation],
-    labels: &[String],
-    rulers: Option<&[String]>,
-    marked: Option<usize>,
-    style: Style,
-) -> String {
-    let mut text = String::new();
-    for (number, (lane, name)) in lanes.values().zip(names).enumerate() {
-        let mut line = format!("{name:<margin$}");
-        let mut at = 0;
-        for &index in lane {
-            let (from, to) = (columns.call[index], columns.ret[index]);
-            line.extend(std::iter::repeat_n(' ', from.saturating_sub(at)));
-            let bar = bar(&labels[index], to - from + 1, operations[index].is_pending());
-            if marked == Some(index) {
-                line += &mark(&bar, style.colour);
-                at = to + 1 + 3;
-            } else {
-                line += &bar;
-                at = to + 1;
-            }
-        }
-        text += line.trim_end();
-        text.push('\n');
-        if let Some(ruler) = rulers.and_then(|rulers| rulers.get(number)) {
-            let _ = writeln!(text, "{:margin$}{ruler}", "");
-        }
-    }
-    text
+fn interval(bar: &Bar) -> String {
+    bar.ret.map_or_else(|| format!("[{},..]", bar.call), |ret| format!("[{},{ret}]", bar.call))
 }
 
 /// `├── enqueue 7 ──┤`, exactly `width` wide; a pending one has no end.
-fn bar(label: &str, width: usize, pending: bool) -> String {
+fn piece(label: &str, width: usize, pending: bool) -> String {
     let room = width.saturating_sub(label.chars().count() + 4);
     let (before, after) = (room / 2, room - room / 2);
     let dash = |n: usize| if pending { "┄" } else { "─" }.repeat(n);
     format!("├{} {label} {}{}", dash(before), dash(after), if pending { "▷" } else { "┤" })
 }
 
-fn mark(bar: &str, colour: bool) -> String {
-    if colour { format!("\x1b[1;31m{bar} ✗\x1b[0m ") } else { format!("{bar} ✗ ") }
+/// The text, with the marked characters red.
+fn paint(line: &[char], marked: Option<(usize, usize)>, colour: bool) -> String {
+    let text = |part: &[char]| part.iter().collect::<String>();
+    match marked.filter(|_| colour) {
+        None => text(line),
+        Some((from, to)) => {
+            let (from, to) = (from.min(line.len()), to.min(line.len()));
+            let middle = text(&line[from..to]);
+            format!("{}{}{}", text(&line[..from]), red(&middle, true), text(&line[to..]))
+        }
+    }
+}
+
+fn red(text: &str, colour: bool) -> String {
+    if colour { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Control characters would move the cursor: they are shown as pictures.
+fn plain(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        c if c.is_control() => '\u{2421}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }
 
 /// a, b, …, z, aa, ab, …
@@ -246,6 +282,16 @@ process 2                 ├ dequeue → ? ▷
 process 1  ├ enqueue 7 ┤
 
   enqueue 7 [1700000000000000001,1700000000000000020]",
+        );
+    }
+
+    #[test]
+    fn touching_operations_of_one_process_do_not_overlap() {
+        check(
+            "p1: enqueue 7 [1,2]; p1: enqueue 8 [2,3]",
+            "
+process 1  ├ enqueue 7 ┤ ├ enqueue 8 ┤
+           1           2 2           3",
         );
     }
 }

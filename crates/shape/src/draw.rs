@@ -67,7 +67,8 @@ fn targets(s: &Structure, row: u32) -> String {
     names.join(" or ")
 }
 
-fn thread_line(layout: &Layout<'_>, s: &Structure, thread: usize) -> String {
+/// Where a thread is and what is known of its operation.
+pub fn thread_line(layout: &Layout<'_>, s: &Structure, thread: usize) -> String {
     let shown = s.threads[thread];
     if shown.pc == IDLE {
         return format!("thread {thread}: at rest");
@@ -122,11 +123,21 @@ fn class_name(class: u8) -> &'static str {
 
 /// Names and kinds of a node.
 fn label(layout: &Layout<'_>, s: &Structure, index: usize) -> String {
+    let (mut words, kinds) = words(layout, s, index);
+    if index == 0 {
+        words.insert(0, "null".into());
+    }
+    words.extend(kinds);
+    if s.nodes[index].many {
+        words.push("any number".into());
+    }
+    words.join(", ")
+}
+
+/// The names that point to a node, and what kind of node it is.
+pub fn words(layout: &Layout<'_>, s: &Structure, index: usize) -> (Vec<String>, Vec<String>) {
     let mask = s.nodes[index].mask;
     let mut words: Vec<String> = Vec::new();
-    if index == 0 {
-        words.push("null".into());
-    }
     for (bit, name) in layout.shared_names.iter().enumerate() {
         if mask >> bit & 1 == 1 {
             words.push(name.clone());
@@ -160,20 +171,18 @@ fn label(layout: &Layout<'_>, s: &Structure, index: usize) -> String {
         (layout.listed, "listed"),
         (layout.beyond, "beyond"),
     ];
-    words.extend(kinds.iter().filter(|(kind, _)| mask & kind != 0).map(|(_, name)| (*name).to_owned()));
+    let mut found: Vec<String> =
+        kinds.iter().filter(|(kind, _)| mask & kind != 0).map(|(_, name)| (*name).to_owned()).collect();
     for (record, fields) in layout.bool_bit.iter().enumerate() {
         for (field, bit) in fields.iter().enumerate() {
             if bit.is_some_and(|bit| mask & bit != 0) {
-                words.push(layout.program.records[record].fields[field].name.clone());
+                found.push(layout.program.records[record].fields[field].name.clone());
             }
         }
     }
     let class = class_name(layout.class_of(mask));
     if !class.is_empty() {
-        words.push(class.into());
+        found.push(class.into());
     }
-    if s.nodes[index].many {
-        words.push("any number".into());
-    }
-    words.join(", ")
+    (words, found)
 }

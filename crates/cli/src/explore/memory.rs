@@ -37,7 +37,7 @@ fn star(changed: bool) -> &'static str {
 }
 
 /// The names of shared slots, as a program writes them.
-fn names(machine: &Machine<'_>) -> Vec<String> {
+pub fn names(machine: &Machine<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for global in &machine.program.globals {
         let elements = global.length.as_ref().map_or(1, |length| machine.constant(length).max(0));
@@ -119,7 +119,8 @@ fn is_pointer(ty: &Type) -> bool {
     }
 }
 
-fn cell_of(slot: &Slot, value: Word) -> Option<usize> {
+/// The cell that a value points to.
+pub fn cell_of(slot: &Slot, value: Word) -> Option<usize> {
     (is_pointer(&slot.ty) && value > 0).then(|| value as usize - 1)
 }
 

@@ -1,7 +1,7 @@
 //! `linpoint prove --engine obligations`: runs the prover, shows what came of each obligation.
 
 mod reached;
-mod table;
+pub mod table;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use linpoint_lang::span::line_column;
 use linpoint_model::{Bounds, Explored, Mode, Workload, explore};
 use linpoint_prove::solver::{self, SolverKind};
 use linpoint_prove::{Decided, Options, Outcome, Report, Verdict};
+use linpoint_report::view::{self, Source, Summary, View};
 use serde_json::json;
 
 use super::ProveArgs;
@@ -112,25 +113,38 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         Verdict::Proved => unneeded(program, text, &options),
         Verdict::NotProved(_) => Vec::new(),
     };
+    let told = || {
+        let mut shown = head(program, &report, explored.as_ref(), &own.sizes);
+        if let Some(violation) = refuted {
+            crate::explore::draw(program, &small_workload(program), &violation.steps, text, &mut shown);
+        }
+        shown.push_str(&table::table(program, text, &report, args.time_limit));
+        if own.explain {
+            shown.push_str(&table::facts(program, text, &report));
+        }
+        for line in &unneeded {
+            shown.push_str(&format!("  note: {line}\n"));
+        }
+        shown.push_str(&tail(&report, &options));
+        shown
+    };
+    let told = if args.json && !args.output.wanted() { String::new() } else { told() };
     let shown = match args.json {
         true => as_json(program, text, &report, &options, explored.as_ref(), &unneeded),
-        false => {
-            let mut shown = head(program, &report, explored.as_ref(), &own.sizes);
-            if let Some(violation) = refuted {
-                crate::explore::draw(program, &small_workload(program), &violation.steps, text, &mut shown);
-            }
-            shown.push_str(&table::table(program, text, &report, args.time_limit));
-            if own.explain {
-                shown.push_str(&table::facts(program, text, &report));
-            }
-            for line in &unneeded {
-                shown.push_str(&format!("  note: {line}\n"));
-            }
-            shown.push_str(&tail(&report, &options));
-            shown
-        }
+        false => told.clone(),
     };
     let _ = std::io::stdout().write_all(shown.as_bytes());
+    args.output.write(|| {
+        let mut view = as_view(args, program, &report, explored.as_ref());
+        view.proof = crate::view::obligations::proof(program, text, &report);
+        if let Some(violation) = refuted {
+            let workload = small_workload(program);
+            crate::explore::violation_view(program, &workload, violation, text, &args.file, &mut view);
+        }
+        view.source = Some(Source { name: args.file.display().to_string(), text: text.to_owned() });
+        view.text = told;
+        view
+    })?;
     Ok(match (&report.verdict, refuted) {
         (Verdict::Proved, _) => Exit::Holds,
         (_, Some(_)) => Exit::Violated,
@@ -244,6 +258,49 @@ fn head(program: &Program, report: &Report, explored: Option<&Explored>, sizes: 
         },
         (Verdict::NotProved(why), None) => format!("not proved: {why}\n"),
     }
+}
+
+/// The verdict for a page, without its parts.
+fn as_view(args: &ProveArgs, program: &Program, report: &Report, explored: Option<&Explored>) -> View {
+    let basis = basis(program, &args.obligations.sizes);
+    let refuted = explored.is_some_and(
+        |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
+    );
+    let (verdict, word, headline) = match (&report.verdict, explored) {
+        (Verdict::Proved, _) => (view::Verdict::Holds, "proved", format!("{} is linearizable", program.name)),
+        (Verdict::NotProved(_), Some(explored)) if refuted => {
+            (view::Verdict::Violated, "refuted", word(explored))
+        }
+        (Verdict::NotProved(why), _) => (view::Verdict::Unknown, "not proved", why.clone()),
+    };
+    let mut view = View::new(verdict, word, &headline);
+    let open = report.decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
+    view.summary = Summary {
+        checked: format!("Object {} of {}: {basis}.", program.name, args.file.display()),
+        rests_on: match verdict {
+            view::Verdict::Holds => format!(
+                "{} obligations, each decided by a solver, from {} facts that were shown to be kept by every step.",
+                report.decided.len(),
+                report.inferred.facts.count()
+            ),
+            view::Verdict::Violated => {
+                "One run, taken again from the start and judged a second time.".to_owned()
+            }
+            view::Verdict::Unknown => format!(
+                "Nothing yet: {open} obligations are open. {}.",
+                explored.map_or_else(String::new, self::word)
+            ),
+        },
+        not_covered: "Deadlock and progress, and memory weaker than sequentially consistent. What is open need not be wrong: the invariants may be too weak.".to_owned(),
+        facts: vec![
+            ("obligations".to_owned(), report.decided.len().to_string()),
+            ("open".to_owned(), open.to_string()),
+            ("solver time".to_owned(), crate::view::seconds(report.solver)),
+            ("time".to_owned(), crate::view::seconds(report.elapsed)),
+        ],
+        again: format!("linpoint prove {} --engine obligations", args.file.display()),
+    };
+    view
 }
 
 fn tail(report: &Report, options: &Options) -> String {

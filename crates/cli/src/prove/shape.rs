@@ -9,6 +9,7 @@ use linpoint_lang::Program;
 use linpoint_lang::program::MarkKind;
 use linpoint_lang::span::line_column;
 use linpoint_model::Verdict as Explored;
+use linpoint_report::view::{self, Summary, View};
 use linpoint_shape::certificate;
 use linpoint_shape::draw;
 use linpoint_shape::exec::{Point, Points};
@@ -117,6 +118,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let told = Told { program, text, report: &report, scope: shape.threads };
     let shown = if args.json { told.as_json() } else { told.as_text() };
     let _ = std::io::stdout().write_all(shown.as_bytes());
+    args.output.write(|| told.as_view(&args.file))?;
     Ok(match report.verdict {
         Verdict::Proved(_) => Exit::Holds,
         Verdict::Refuted(_) => Exit::Violated,
@@ -150,18 +152,22 @@ fn recheck(path: &Path, program: &Program) -> Result<Exit, Fault> {
     Ok(exit)
 }
 
-fn pictures(program: &Program, report: &Report) -> String {
-    let Ok(layout) = Layout::new(program) else { return String::new() };
-    let structures: &[Structure] = match &report.verdict {
+/// Those of the proof, or the one at which it failed.
+fn structures(report: &Report) -> &[Structure] {
+    match &report.verdict {
         Verdict::Proved(proof) => match &proof.invariant {
             Invariant::Views(found) => &found.views.all,
             Invariant::Whole(found) => &found.store.all,
         },
         Verdict::NotProved(gap) => gap.halt.as_ref().map_or(&[], |halt| std::slice::from_ref(&halt.before)),
         Verdict::Refuted(_) => &[],
-    };
+    }
+}
+
+fn pictures(program: &Program, report: &Report) -> String {
+    let Ok(layout) = Layout::new(program) else { return String::new() };
     let mut out = String::new();
-    for (index, s) in structures.iter().enumerate() {
+    for (index, s) in structures(report).iter().enumerate() {
         out.push_str(&draw::dot(&layout, s, &format!("{} {index}", program.name)));
     }
     out
@@ -230,6 +236,63 @@ impl Told<'_> {
             refutation.explored.states,
             self.report.elapsed.as_secs_f64()
         );
+    }
+
+    fn as_view(&self, file: &Path) -> View {
+        let (verdict, word, headline) = match &self.report.verdict {
+            Verdict::Proved(_) => {
+                (view::Verdict::Holds, "proved", format!("{} is linearizable", self.program.name))
+            }
+            Verdict::Refuted(refutation) => {
+                let why = match &refutation.explored.verdict {
+                    Explored::Violated(violation) => explore::wrong(violation),
+                    _ => String::new(),
+                };
+                (view::Verdict::Violated, "refuted", why)
+            }
+            Verdict::NotProved(gap) => (view::Verdict::Unknown, "not proved", gap.reason.clone()),
+        };
+        let mut view = View::new(verdict, word, &headline);
+        view.summary = Summary {
+            checked: format!("Object {} of {}: {}.", self.program.name, file.display(), self.basis()),
+            rests_on: match &self.report.verdict {
+                Verdict::Proved(proof) => format!(
+                    "{}, which no step of any thread leaves; a second pass found them closed.",
+                    size(&proof.invariant)
+                ),
+                Verdict::Refuted(_) => "One run, taken again from the start and judged a second time.".to_owned(),
+                Verdict::NotProved(_) => {
+                    "Nothing: the abstraction is too coarse, or the object is wrong in a way that small runs do not show."
+                        .to_owned()
+                }
+            },
+            not_covered: "Deadlock and progress, memory weaker than sequentially consistent, and memory that is given back by hand.".to_owned(),
+            facts: vec![
+                ("structures met".to_owned(), self.report.structures.to_string()),
+                ("time".to_owned(), crate::view::seconds(self.report.elapsed)),
+            ],
+            again: format!("linpoint prove {} --engine shape", file.display()),
+        };
+        match &self.report.verdict {
+            Verdict::Refuted(refutation) => {
+                if let Explored::Violated(violation) = &refutation.explored.verdict {
+                    let workload = &refutation.workload;
+                    explore::violation_view(self.program, workload, violation, self.text, file, &mut view);
+                }
+            }
+            Verdict::Proved(proof) => {
+                view.shapes =
+                    crate::view::shape::shapes(self.program, structures(self.report), self.points(proof));
+            }
+            Verdict::NotProved(_) => {
+                view.shapes = crate::view::shape::shapes(self.program, structures(self.report), Vec::new());
+            }
+        }
+        if view.source.is_none() {
+            view.source = Some(view::Source { name: file.display().to_string(), text: self.text.to_owned() });
+        }
+        view.text = self.as_text();
+        view
     }
 
     fn as_json(&self) -> String {

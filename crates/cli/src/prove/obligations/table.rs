@@ -14,7 +14,7 @@ use linpoint_prove::scene::{Picture, Shown};
 use linpoint_prove::{Decided, Outcome, Report};
 
 /// The columns of the table.
-const COLUMNS: [Kind; 5] = [Kind::Safe, Kind::Invariant, Kind::Others, Kind::Effect, Kind::Status];
+pub const COLUMNS: [Kind; 5] = [Kind::Safe, Kind::Invariant, Kind::Others, Kind::Effect, Kind::Status];
 
 /// One obligation as it is decided.
 pub fn line(program: &Program, text: &str, graph: &Graph, decided: &Decided) -> String {
@@ -35,7 +35,8 @@ pub fn names(program: &Program, text: &str, graph: &Graph, decided: &Decided) ->
     (step_name(program, text, graph, decided.obligation), other)
 }
 
-fn step_name(program: &Program, text: &str, graph: &Graph, obligation: Obligation) -> String {
+/// The name of a step.
+pub fn step_name(program: &Program, text: &str, graph: &Graph, obligation: Obligation) -> String {
     match obligation.kind {
         Kind::Initial => "start".into(),
         Kind::Call => format!("call {}", program.operations[obligation.step].name),
@@ -198,11 +199,39 @@ fn process(program: &Program, text: &str, graph: &Graph, shown: &Shown) -> Strin
 /// Variables, and elements at the indices in play.
 fn slots(program: &Program, picture: &Picture) -> Vec<String> {
     let mut lines: BTreeMap<(usize, usize, Option<i64>), Vec<String>> = BTreeMap::new();
+    for shown in visible(program, picture) {
+        let Visible { order, slot, name, before, after } = shown;
+        let index = order.2.map_or_else(String::new, |index| format!("[{index}]"));
+        let change = if before == after { before } else { format!("{before} → {after}") };
+        let line = lines.entry(order).or_insert_with(|| vec![format!("{:<11}", format!("{name}{index}"))]);
+        let part = if slot == name { change } else { format!("{slot} = {change}") };
+        if !line.contains(&part) {
+            line.push(part);
+        }
+    }
+    lines.into_values().map(|parts| parts.join("  ")).collect()
+}
+
+/// A shared slot of a countermodel.
+pub struct Visible {
+    /// Variables before records, then by number and index.
+    pub order: (usize, usize, Option<i64>),
+    /// The slot or field.
+    pub slot: String,
+    /// The variable or kind of record.
+    pub name: String,
+    /// Its value before the step.
+    pub before: String,
+    /// And after.
+    pub after: String,
+}
+
+/// The shared slots that there are: indices that an array does not have are of no interest.
+pub fn visible(program: &Program, picture: &Picture) -> Vec<Visible> {
+    let mut list = Vec::new();
     for shown in &picture.slots {
         let (slot, name, order): (&Slot, String, usize) = match (shown.global, shown.record) {
             (Some(global), _) => {
-                let global_slot = &program.globals[global].slots[shown.slot];
-                // Indices that the array does not have are of no interest.
                 if let (Some(index), Some(length)) = (shown.index, &program.globals[global].length) {
                     let length = match length {
                         linpoint_lang::program::Expr::Const(n) => i64::from(*n),
@@ -213,7 +242,7 @@ fn slots(program: &Program, picture: &Picture) -> Vec<String> {
                         continue;
                     }
                 }
-                (global_slot, program.globals[global].name.clone(), 0)
+                (&program.globals[global].slots[shown.slot], program.globals[global].name.clone(), 0)
             }
             (None, Some(record)) => {
                 if shown.index.is_some_and(|index| index <= 0) {
@@ -223,20 +252,19 @@ fn slots(program: &Program, picture: &Picture) -> Vec<String> {
             }
             _ => continue,
         };
-        let (old, new) = (value(program, &slot.ty, shown.value.0), value(program, &slot.ty, shown.value.1));
-        let change = if old == new { old } else { format!("{old} → {new}") };
-        let key = (order, shown.global.or(shown.record).unwrap_or(0), shown.index);
-        let index = shown.index.map_or_else(String::new, |index| format!("[{index}]"));
-        let line = lines.entry(key).or_insert_with(|| vec![format!("{:<11}", format!("{name}{index}"))]);
-        let part = if slot.name == name { change } else { format!("{} = {change}", slot.name) };
-        if !line.contains(&part) {
-            line.push(part);
-        }
+        list.push(Visible {
+            order: (order, shown.global.or(shown.record).unwrap_or(0), shown.index),
+            slot: slot.name.clone(),
+            name,
+            before: value(program, &slot.ty, shown.value.0),
+            after: value(program, &slot.ty, shown.value.1),
+        });
     }
-    lines.into_values().map(|parts| parts.join("  ")).collect()
+    list
 }
 
-fn value(program: &Program, ty: &Type, value: i64) -> String {
+/// A number as a program writes it.
+pub fn value(program: &Program, ty: &Type, value: i64) -> String {
     match ty {
         _ if value == i64::from(NONE) => "none".into(),
         Type::Bool => if value == 0 { "false" } else { "true" }.into(),
@@ -254,21 +282,30 @@ fn value(program: &Program, ty: &Type, value: i64) -> String {
     }
 }
 
-/// The facts that were kept, place by place; and the first ones that were not.
+/// The facts that were kept, place by place.
 pub fn facts(program: &Program, text: &str, report: &Report) -> String {
-    let Some(graph) = &report.graph else { return String::new() };
     let mut out = String::from("  facts\n");
+    for fact in fact_list(program, text, report) {
+        let _ = writeln!(out, "    {fact}");
+    }
+    out.push('\n');
+    out
+}
+
+/// The same as a list.
+pub fn fact_list(program: &Program, text: &str, report: &Report) -> Vec<String> {
+    let Some(graph) = &report.graph else { return Vec::new() };
+    let mut out = Vec::new();
     let show = |fact: &linpoint_prove::fact::Fact, op| linpoint_prove::show::show(program, op, &fact.body);
     for fact in &report.inferred.facts.always {
-        let _ = writeln!(out, "    always: {}", show(fact, None));
+        out.push(format!("always: {}", show(fact, None)));
     }
     for (number, list) in report.inferred.facts.at.iter().enumerate() {
         let point = linpoint_prove::graph::Point(number as u16);
         let op = (point != Graph::IDLE).then(|| graph.place(point).op);
         for fact in list {
-            let _ = writeln!(out, "    at {}: {}", label(program, text, graph, point), show(fact, op));
+            out.push(format!("at {}: {}", label(program, text, graph, point), show(fact, op)));
         }
     }
-    out.push('\n');
     out
 }
