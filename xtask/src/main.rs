@@ -13,6 +13,8 @@
 
 mod bench;
 mod ci;
+#[allow(dead_code)]
+mod plot;
 mod solvers;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! `linpoint::check::<Object>()`: scenarios, small first, each under every schedule.
 
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use linpoint_sched::{Execution, Limits};
 use crate::argument::Domain;
 use crate::asked_twice;
 use crate::counterexample::Counterexample;
+use crate::explore::page_note;
 use crate::explored::{Exploration, Finding, Stop};
 use crate::linearize::Criterion;
 use crate::plan::{self, Reached};
@@ -33,6 +35,7 @@ pub fn check<O: Object>() -> Check<O> {
         time_limit: Duration::from_secs(10),
         workers: None,
         limits: Limits::default(),
+        page: None,
         object: PhantomData,
     }
 }
@@ -48,6 +51,7 @@ pub struct Check<O: Object> {
     time_limit: Duration,
     workers: Option<usize>,
     limits: Limits,
+    page: Option<PathBuf>,
     object: PhantomData<fn() -> O>,
 }
 
@@ -124,6 +128,12 @@ impl<O: Object> Check<O> {
         self
     }
 
+    /// Writes the page of what is found to this file, before anything panics.
+    pub fn page(mut self, file: impl Into<PathBuf>) -> Self {
+        self.page = Some(file.into());
+        self
+    }
+
     /// Checks, and panics with the counterexample if there is one.
     ///
     /// # Panics
@@ -142,6 +152,18 @@ impl<O: Object> Check<O> {
     /// # Panics
     /// If the specification answers the same question in two ways.
     pub fn report(self) -> Report {
+        let page = self.page.clone();
+        let mut report = self.explored();
+        if let Some(file) = page {
+            let written = std::fs::write(&file, report.page());
+            if let Some(found) = &mut report.counterexample {
+                found.notes.push(page_note(&file, written));
+            }
+        }
+        report
+    }
+
+    fn explored(self) -> Report {
         let start = Instant::now();
         let deadline = start + self.time_limit;
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);

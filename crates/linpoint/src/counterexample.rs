@@ -8,6 +8,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use linpoint_report::View;
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::replay::Replay;
 use linpoint_sched::{Execution, Failure, ThreadId, Trace};
@@ -22,6 +23,7 @@ use crate::scenario::Scenario;
 use crate::show::{self, Bar};
 use crate::spec::{Object, Specification};
 use crate::token::{self, Guided, Token};
+use crate::view::Material;
 
 /// A failure that was found, made small, and can be run again.
 #[derive(Clone, Debug)]
@@ -42,6 +44,8 @@ pub struct Counterexample {
     pub rechecked: bool,
     /// What else there is to say.
     pub notes: Vec<String>,
+    /// The same, for a page.
+    pub view: View,
 }
 
 impl fmt::Display for Counterexample {
@@ -204,7 +208,7 @@ fn draw<O: Object>(
     };
     let turns = turns(check, scenario, finding);
     let token = Token { program: check.fingerprint(), scenario: check.encode(scenario), turns };
-    Counterexample {
+    let mut found = Counterexample {
         headline,
         scenario: scenario.to_string(),
         history,
@@ -213,7 +217,23 @@ fn draw<O: Object>(
         token: token.to_string(),
         rechecked,
         notes,
-    }
+        view: View::default(),
+    };
+    let material = Material {
+        trace,
+        steps,
+        name: &name,
+        history: match &finding.fault {
+            Fault::Unexplained { moments, .. } => Some((&bars, moments)),
+            Fault::Failure(_) => None,
+        },
+        claim: match &finding.fault {
+            Fault::Failure(Failure::Claim(claim)) => Some(&**claim),
+            _ => None,
+        },
+    };
+    found.view = material.view(&found);
+    found
 }
 
 /// The turns of the failing schedule.

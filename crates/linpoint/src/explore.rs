@@ -6,8 +6,10 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use linpoint_report::View;
 use linpoint_sched::explore::{Coverage as Walked, Covered, Found, Plan, Search};
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::strategy::replay::Replay;
@@ -19,6 +21,7 @@ use crate::counterexample::Counterexample;
 use crate::relevant::relevant;
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
+use crate::view::Material;
 
 /// Runs `program` under every schedule, within 10 s, and panics with the counterexample if something goes wrong.
 ///
@@ -31,13 +34,14 @@ pub fn explore<F: Fn() + Sync>(program: F) -> Explored {
 
 /// An exploration with settings: `linpoint::exploration().time_limit(…).run(|| …)`.
 pub fn exploration() -> Exploration {
-    Exploration { plan: Plan::default() }
+    Exploration { plan: Plan::default(), page: None }
 }
 
 /// How to explore a program.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     plan: Plan,
+    page: Option<PathBuf>,
 }
 
 /// What came of exploring a program.
@@ -114,6 +118,12 @@ impl Exploration {
         self
     }
 
+    /// Writes the page of what is found to this file, before anything panics.
+    pub fn page(mut self, file: impl Into<PathBuf>) -> Self {
+        self.page = Some(file.into());
+        self
+    }
+
     /// Explores, and panics with the counterexample if there is one.
     ///
     /// # Panics
@@ -140,7 +150,14 @@ impl Exploration {
             let found = self.with_fewer_preemptions(&program, found);
             self.draw(&program, &found)
         });
-        Explored { walked, claims, counterexample }
+        let mut explored = Explored { walked, claims, counterexample };
+        if let Some(file) = &self.page {
+            let written = std::fs::write(file, explored.page());
+            if let Some(found) = &mut explored.counterexample {
+                found.notes.push(page_note(file, written));
+            }
+        }
+        explored
     }
 
     /// The failing schedule of `token` again: for a debugger. Panics with the counterexample if it still fails.
@@ -223,6 +240,14 @@ impl Exploration {
     }
 }
 
+/// Where the page is, or why there is none.
+pub(crate) fn page_note(file: &Path, written: std::io::Result<()>) -> String {
+    match written {
+        Ok(()) => format!("drawn in {}", file.display()),
+        Err(error) => format!("the page {} cannot be written: {error}", file.display()),
+    }
+}
+
 /// What is to be said of a run beside its steps.
 struct Outline {
     turns: Vec<token::Turn>,
@@ -256,7 +281,7 @@ fn counterexample(
         }
         _ => failure.to_string(),
     };
-    Counterexample {
+    let mut found = Counterexample {
         headline,
         scenario: String::new(),
         history: String::new(),
@@ -265,5 +290,13 @@ fn counterexample(
         token: token.to_string(),
         rechecked,
         notes,
-    }
+        view: View::default(),
+    };
+    let claim = match failure {
+        Failure::Claim(claim) => Some(&**claim),
+        _ => None,
+    };
+    let material = Material { trace, steps: &outline.steps, name: &name, history: None, claim };
+    found.view = material.view(&found);
+    found
 }

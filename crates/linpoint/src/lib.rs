@@ -19,6 +19,7 @@ mod show;
 mod spec;
 mod stateful;
 mod token;
+mod view;
 
 pub use argument::{Argument, Domain};
 pub use check::{Check, check};

@@ -174,7 +174,7 @@ pub(crate) fn claim(
 }
 
 /// The place in the source, with its line where the file can be read.
-fn source(site: &std::panic::Location<'static>) -> String {
+pub(crate) fn source(site: &std::panic::Location<'static>) -> String {
     let place = format!("{}:{}", short(site.file()), site.line());
     let line = read_source(site.file())
         .and_then(|text| text.lines().nth(site.line() as usize - 1).map(|line| line.trim().to_owned()));
@@ -199,13 +199,13 @@ fn short(path: &str) -> &str {
 
 /// Names for addresses, which mean nothing to a reader: locations are letters, pointers are numbered.
 #[derive(Default)]
-struct Names {
+pub(crate) struct Names {
     places: HashMap<usize, String>,
     pointers: HashMap<String, String>,
 }
 
 impl Names {
-    fn place(&mut self, address: usize) -> String {
+    pub(crate) fn place(&mut self, address: usize) -> String {
         if address > usize::MAX - 64 {
             return format!("of thread {}", usize::MAX - address);
         }
@@ -220,7 +220,7 @@ impl Names {
     }
 
     /// `0x5581…` becomes `&1`, `0x0` becomes `null`.
-    fn rename(&mut self, text: &str) -> String {
+    pub(crate) fn rename(&mut self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some(at) = rest.find("0x") {

@@ -281,11 +281,16 @@ impl Told<'_> {
                 }
             }
             Verdict::Proved(proof) => {
-                view.shapes =
-                    crate::view::shape::shapes(self.program, structures(self.report), self.points(proof));
+                view.shapes = crate::view::shape::shapes(
+                    self.program,
+                    self.text,
+                    structures(self.report),
+                    self.points(proof),
+                );
             }
             Verdict::NotProved(_) => {
-                view.shapes = crate::view::shape::shapes(self.program, structures(self.report), Vec::new());
+                view.shapes =
+                    crate::view::shape::shapes(self.program, self.text, structures(self.report), Vec::new());
             }
         }
         if view.source.is_none() {

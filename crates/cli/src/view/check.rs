@@ -164,7 +164,7 @@ fn window(all: &mut Vec<Operation>, core: &[Operation], impossible: Option<Opera
 /// How far the core can be explained.
 fn attempts(shown: &Shown<'_>, example: &Counterexample, of_core: &[Option<usize>]) -> Vec<Order> {
     let Some(start) = start(shown.spec, shown.symbols, example) else { return Vec::new() };
-    let mut found = orders::longest(shown.spec, shown.symbols, &example.core, start.clone());
+    let mut found = orders::longest(shown.spec, shown.symbols, &example.core, start.clone()).orders;
     if found.is_empty() && !example.explained.is_empty() {
         let order = example.explained.iter().map(|&index| &example.core[index]);
         let states = orders::states(shown.spec, shown.symbols, order, start).unwrap_or_default();

@@ -16,20 +16,39 @@ const MOST_STEPS: usize = 20_000;
 /// Operations of a core that is tried.
 const MOST_OPERATIONS: usize = 60;
 
-/// The longest orders of `core` from `start`, longest first. Empty where there are too many to try.
-pub fn longest(spec: &Builtin, symbols: &Symbols, core: &[Operation], start: State) -> Vec<Order> {
+/// What came of trying.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    /// The longest orders, longest first.
+    pub orders: Vec<Order>,
+    /// What each operation that was placed nowhere would have answered where it could have been, in any order; empty for those that were placed.
+    pub answers: Vec<Vec<String>>,
+}
+
+/// Tries every order of `core` from `start`. Nothing where there are too many.
+pub fn longest(spec: &Builtin, symbols: &Symbols, core: &[Operation], start: State) -> Attempts {
     if core.len() > MOST_OPERATIONS {
-        return Vec::new();
+        return Attempts::default();
     }
-    let mut search = Search { spec, symbols, core, seen: HashSet::new(), steps: 0, ends: Vec::new() };
+    let answers = vec![Vec::new(); core.len()];
+    let mut search =
+        Search { spec, symbols, core, seen: HashSet::new(), steps: 0, ends: Vec::new(), answers, placed: 0 };
     search.go(0, &start, &mut Vec::new());
     if search.steps >= MOST_STEPS {
-        return Vec::new();
+        return Attempts::default();
     }
     let mut ends = std::mem::take(&mut search.ends);
     ends.sort_by_key(|order| std::cmp::Reverse(order.len()));
     ends.truncate(MOST_SHOWN);
-    ends.iter().map(|order| search.tell(order, start.clone())).collect()
+    for (index, answers) in search.answers.iter_mut().enumerate() {
+        if search.placed >> index & 1 == 1 {
+            answers.clear();
+        }
+        answers.sort();
+        answers.dedup();
+    }
+    let orders = ends.iter().map(|order| search.tell(order, start.clone())).collect();
+    Attempts { orders, answers: search.answers }
 }
 
 /// The states that `order` passes through, or none where it cannot be replayed.
@@ -57,6 +76,10 @@ struct Search<'a> {
     steps: usize,
     /// Orders that go no further: operations and the state after each.
     ends: Vec<Vec<(usize, State)>>,
+    /// What each operation would have answered where it could be next and did not fit.
+    answers: Vec<Vec<String>>,
+    /// Operations that were placed in some order.
+    placed: u64,
 }
 
 impl Search<'_> {
@@ -68,8 +91,14 @@ impl Search<'_> {
         let mut further = false;
         for index in self.candidates(placed) {
             let arg = self.symbols.value(self.core[index].arg);
-            for next in step(self.spec, self.symbols, state, &self.core[index], &arg) {
+            let ways = step(self.spec, self.symbols, state, &self.core[index], &arg);
+            if ways.is_empty() {
+                let answers = self.possible(state, index);
+                self.answers[index].extend(answers);
+            }
+            for next in ways {
                 further = true;
+                self.placed |= 1 << index;
                 order.push((index, next.clone()));
                 self.go(placed | 1 << index, &next, order);
                 order.pop();
@@ -106,21 +135,29 @@ impl Search<'_> {
         }
     }
 
-    /// What an operation would have to answer in a state.
+    /// Why an operation cannot be next in a state.
     fn why(&self, state: &State, index: usize) -> String {
-        let op = &self.core[index];
-        let arg = self.symbols.value(op.arg);
-        let call = Call { op: op.op(), process: op.process(), arg: &arg };
-        let shown = |value: &Value| if value.is_null() { "nothing".to_owned() } else { value.to_string() };
-        let mut answers: Vec<String> =
-            self.spec.outcomes(state, call).iter().map(|(result, _)| shown(result)).collect();
-        answers.dedup();
-        let got = shown(&self.symbols.value(op.result));
-        match answers.as_slice() {
+        let got = shown(&self.symbols.value(self.core[index].result));
+        match self.possible(state, index).as_slice() {
             [] => "it is not possible here".to_owned(),
             answers => format!("here it would answer {}, and it answered {got}", answers.join(" or ")),
         }
     }
+
+    /// What an operation may answer in a state.
+    fn possible(&self, state: &State, index: usize) -> Vec<String> {
+        let op = &self.core[index];
+        let arg = self.symbols.value(op.arg);
+        let call = Call { op: op.op(), process: op.process(), arg: &arg };
+        let mut answers: Vec<String> =
+            self.spec.outcomes(state, call).iter().map(|(result, _)| shown(result)).collect();
+        answers.dedup();
+        answers
+    }
+}
+
+fn shown(value: &Value) -> String {
+    if value.is_null() { "nothing".to_owned() } else { value.to_string() }
 }
 
 /// Where an operation may lead.

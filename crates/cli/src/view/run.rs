@@ -45,6 +45,9 @@ impl Shown<'_> {
         if self.unexplained {
             self.explain(&mut history, &core);
         }
+        if self.unexplained {
+            view.headline.clone_from(&history.reason);
+        }
         view.history = (!history.bars.is_empty()).then_some(history);
         view.run = Some(run);
         view.source = Some(Source { name: self.file.display().to_string(), text: self.text.to_owned() });
@@ -177,17 +180,14 @@ impl Shown<'_> {
         history.impossible = history.bars.iter().position(|bar| bar.ret.is_some() && bar.ret == last);
         history.reason = self.reason.to_owned();
         let (SpecSource::Builtin(spec), Some((rows, symbols))) = (&self.program.spec, core) else { return };
-        history.orders = orders::longest(spec, symbols, rows, spec.initial());
-        let impossible = history.impossible;
-        let tells = history
-            .orders
-            .iter()
-            .find_map(|order| order.next.iter().find(|next| Some(next.bar) == impossible));
-        if let (Some(next), Some(bar)) = (tells, impossible) {
+        let attempts = orders::longest(spec, symbols, rows, spec.initial());
+        history.orders = attempts.orders;
+        let Some(bar) = history.impossible else { return };
+        if let Some(answers) = attempts.answers.get(bar).filter(|answers| !answers.is_empty()) {
             let label = history.bars[bar].label();
+            let answers = answers.join(" or ");
             history.reason = format!(
-                "{label} fits in no order of these operations. After those that can come before it: {}.",
-                next.why
+                "{label} is impossible: wherever it may take effect in an order of these operations, it would answer {answers}"
             );
         }
     }

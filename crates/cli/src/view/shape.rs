@@ -1,34 +1,51 @@
 //! Abstract heaps as view data.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use linpoint_lang::Program;
+use linpoint_lang::program::NodeId;
+use linpoint_lang::span::line_column;
 use linpoint_report::view::{Duo, Edge, ShapeNode, Shapes, Structure as Drawn};
 use linpoint_shape::draw::{thread_line, words};
 use linpoint_shape::layout::Layout;
-use linpoint_shape::structure::Structure;
+use linpoint_shape::structure::{IDLE, Structure, Thread};
 
 /// Heaps on one page.
 const MOST: usize = 60;
 
-/// The heaps, fullest first; of those that look alike in names one.
-pub fn shapes(program: &Program, structures: &[Structure], points: Vec<String>) -> Option<Shapes> {
+/// One heap for each place of the program and each standing of the operation there, in the order of the text: the one that says most, with the fewest ways for a link to lead.
+pub fn shapes(
+    program: &Program,
+    text: &str,
+    structures: &[Structure],
+    points: Vec<String>,
+) -> Option<Shapes> {
     let layout = Layout::new(program).ok()?;
-    let mut order: Vec<&Structure> = structures.iter().collect();
-    order.sort_by_key(|s| std::cmp::Reverse((s.nodes.len(), links(s))));
-    let mut shown: Vec<Drawn> = Vec::new();
-    for structure in order {
-        let drawn = drawn(&layout, structure);
-        if shown.len() < MOST && !shown.iter().any(|other| other.threads == drawn.threads) {
-            shown.push(drawn);
+    let mut best: BTreeMap<_, &Structure> = BTreeMap::new();
+    for s in structures {
+        let place: Vec<_> =
+            s.threads.iter().map(|thread| (start(program, thread.pc), thread.pc, thread.effect)).collect();
+        let rank = |s: &Structure| (s.nodes.len(), Reverse(links(s)));
+        let known = best.entry(place).or_insert(s);
+        if rank(s) > rank(known) {
+            *known = s;
         }
     }
-    Some(Shapes { total: structures.len(), structures: shown, points })
+    let structures_shown = best.values().take(MOST).map(|s| drawn(&layout, text, s)).collect();
+    Some(Shapes { total: structures.len(), structures: structures_shown, points })
+}
+
+/// Where in the text a thread is.
+fn start(program: &Program, pc: u16) -> u32 {
+    if pc == IDLE { 0 } else { program.node(NodeId(pc)).span.start }
 }
 
 fn links(s: &Structure) -> u32 {
     s.nodes.iter().map(|node| node.row.count_ones() + node.other.count_ones()).sum()
 }
 
-fn drawn(layout: &Layout<'_>, s: &Structure) -> Drawn {
+fn drawn(layout: &Layout<'_>, text: &str, s: &Structure) -> Drawn {
     let threads: Vec<String> = (0..s.threads.len()).map(|thread| thread_line(layout, s, thread)).collect();
     let mut edges = Vec::new();
     let mut nodes = Vec::new();
@@ -56,6 +73,15 @@ fn drawn(layout: &Layout<'_>, s: &Structure) -> Drawn {
             _ => add(node.row, Duo::Both),
         }
     }
-    let title = threads.first().cloned().unwrap_or_else(|| "no thread".to_owned());
+    let at = |thread: &Thread| match thread.pc {
+        IDLE => "at rest".to_owned(),
+        pc => {
+            let line = line_column(text, start(layout.program, pc) as usize).0;
+            format!("before line {line}: {}", text.lines().nth(line - 1).unwrap_or("").trim())
+        }
+    };
+    let places: Vec<String> =
+        s.threads.iter().zip(&threads).map(|(thread, what)| format!("{what}, {}", at(thread))).collect();
+    let title = places.join("; ");
     Drawn { title, threads, nodes, edges }
 }

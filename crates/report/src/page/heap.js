@@ -63,11 +63,68 @@ function layoutGraph(boxes, arrows) {
   return { width: Math.max(x - 30, 60), height: height + 14 };
 }
 
+// Boxes in one row, in the order in which links lead on; for abstract heaps, where anything may lead anywhere.
+function layoutRow(boxes, arrows) {
+  const next = new Map(boxes.map((box) => [box.id, []]));
+  for (const arrow of arrows) if (next.has(arrow.from) && next.has(arrow.to) && arrow.from !== arrow.to) next.get(arrow.from).push(arrow);
+  // Certain links first: they make the row.
+  for (const list of next.values()) list.sort((a, b) => (a.cls || '').includes('may') - (b.cls || '').includes('may'));
+  const seen = new Set();
+  const order = [];
+  const visit = (id) => {
+    if (seen.has(id)) return;
+    seen.add(id);
+    for (const arrow of [...next.get(id)].reverse()) visit(arrow.to);
+    order.push(id);
+  };
+  for (const box of boxes) visit(box.id);
+  order.reverse();
+  const rank = new Map(order.map((id, k) => [id, k]));
+  boxes.sort((a, b) => (a.last || 0) - (b.last || 0) || rank.get(a.id) - rank.get(b.id));
+  let x = 8;
+  let tall = 0;
+  for (const box of boxes) {
+    const texts = [box.title, ...box.lines.map((line) => line.text)];
+    box.w = Math.max(40, ...texts.map((text) => text.length * CHAR + 18));
+    box.h = LINE + 7 + box.lines.length * LINE;
+    tall = Math.max(tall, box.h);
+  }
+  boxes.forEach((box, k) => {
+    box.x = x;
+    box.k = k;
+    x += box.w + 44;
+  });
+  const farthest = (sign) => Math.max(0, ...arrows.map((arrow) => {
+    const a = boxes.find((box) => box.id === arrow.from);
+    const b = boxes.find((box) => box.id === arrow.to);
+    return a && b && Math.sign(b.k - a.k) === sign ? Math.abs(b.k - a.k) : 0;
+  }));
+  const top = 16 + Math.max(0, farthest(1) - 1) * 24;
+  for (const box of boxes) box.y = top + (tall - box.h) / 2;
+  return { width: x - 24, height: top + tall + 18 + farthest(-1) * 24 + 12 };
+}
+
+// An arrow of a row: straight to the neighbour, over the boxes further on, under them back.
+function rowArrow(a, b, nth) {
+  const slip = nth * 7;
+  if (a === b) return `M${a.x + a.w - 16 - slip},${a.y + a.h} c4,20 -26,20 -22,2`;
+  if (b.k === a.k + 1) return `M${a.x + a.w},${a.y + a.h / 2 + slip} L${b.x - 2},${b.y + b.h / 2 + slip}`;
+  const far = Math.abs(b.k - a.k);
+  const up = b.k > a.k;
+  const lift = (up ? -1 : 1) * ((up ? far - 1 : far) * 24 + slip);
+  const sx = up ? a.x + a.w - 12 - slip : a.x + 14 + slip;
+  const tx = up ? b.x + 12 + slip : b.x + b.w - 14 - slip;
+  const sy = up ? a.y : a.y + a.h;
+  const ty = up ? b.y - 2 : b.y + b.h + 2;
+  const bend = (up ? Math.min(sy, ty) : Math.max(sy, ty)) + lift;
+  return `M${sx},${sy} C${sx + (up ? 10 : -10)},${bend} ${tx + (up ? -10 : 10)},${bend} ${tx},${ty}`;
+}
+
 let graphs = 0;
 
 // Draws, or moves what is drawn already, in `svg`.
-function drawGraph(svg, boxes, arrows, label) {
-  const { width, height } = layoutGraph(boxes, arrows);
+function drawGraph(svg, boxes, arrows, label, inRow = false) {
+  const { width, height } = inRow ? layoutRow(boxes, arrows) : layoutGraph(boxes, arrows);
   if (!svg.dataset.number) svg.dataset.number = String(++graphs);
   const marker = `head${svg.dataset.number}`;
   svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
@@ -112,12 +169,13 @@ function drawGraph(svg, boxes, arrows, label) {
     const nth = twice.get(pair) || 0;
     twice.set(pair, nth + 1);
     let d;
-    if (b.x > a.x + a.w) {
+    if (inRow) {
+      d = rowArrow(a, b, nth);
+    } else if (b.x > a.x + a.w) {
       const ty = b.y + Math.min(b.h / 2, 13) + nth * 9;
       const bend = Math.max(22, (b.x - sx) / 2);
       d = `M${sx},${sy} C${sx + bend},${sy} ${b.x - bend},${ty} ${b.x - 2},${ty}`;
     } else if (a === b) {
-      d = `M${sx},${sy} c34,-14 34,${a.h / 2 + 26} -6,${a.y + a.h - sy + 2} `;
       d = `M${sx},${sy} C${sx + 36},${sy - 10} ${sx + 36},${a.y + a.h + 22} ${a.x + a.w - 12},${a.y + a.h + 2}`;
     } else {
       const below = Math.max(a.y + a.h, b.y + b.h) + 16 + nth * 8;

@@ -152,7 +152,7 @@ class HistoryPart {
   open() {
     const h = this.h;
     const fitting = this.width / (this.layout.end + 8);
-    this.zoomed = fitting >= COLUMN * 0.8 ? Math.min(fitting, COLUMN * 1.6) : COLUMN;
+    this.zoomed = fitting >= COLUMN * 0.8 ? Math.min(fitting, COLUMN * 2.2) : COLUMN;
     this.x = -3;
     this.y = 0;
     if (fitting < COLUMN * 0.8 || this.rows.length * LANE > this.height) {
@@ -319,28 +319,28 @@ class HistoryPart {
     const visibleTo = Math.min(to, this.margin + this.width + 4);
     const dark = document.documentElement.dataset.theme === 'dark';
     const hue = HUES[h.name[i] % HUES.length];
-    g.beginPath();
+    const shape = new Path2D();
     if (pending) {
-      g.moveTo(to, top);
-      g.lineTo(from + 4, top);
-      g.quadraticCurveTo(from, top, from, top + 4);
-      g.lineTo(from, top + BAR - 4);
-      g.quadraticCurveTo(from, top + BAR, from + 4, top + BAR);
-      g.lineTo(to, top + BAR);
+      shape.moveTo(to, top);
+      shape.lineTo(from + 4, top);
+      shape.quadraticCurveTo(from, top, from, top + 4);
+      shape.lineTo(from, top + BAR - 4);
+      shape.quadraticCurveTo(from, top + BAR, from + 4, top + BAR);
+      shape.lineTo(to, top + BAR);
     } else {
-      g.roundRect(from, top, to - from, BAR, Math.min(5, (to - from) / 2));
+      shape.roundRect(from, top, to - from, BAR, Math.min(5, (to - from) / 2));
     }
     if (bad) g.fillStyle = palette['bad-soft'];
     else if (far) g.fillStyle = palette['bar-far'];
     else g.fillStyle = dark ? `hsl(${hue} 34% 24%)` : `hsl(${hue} 55% 92%)`;
-    g.fill();
+    g.fill(shape);
     if (bad && to - from > 6) this.hatch(g, visibleFrom, top, visibleTo - visibleFrom, BAR);
     g.lineWidth = bad ? 2.5 : step === 'now' ? 2.2 : 1.2;
     if (bad || step === 'stuck') g.strokeStyle = palette.bad;
     else if (far) g.strokeStyle = palette['bar-far-line'];
     else g.strokeStyle = dark ? `hsl(${hue} 45% 62%)` : `hsl(${hue} 38% 45%)`;
     g.setLineDash(pending ? [5, 4] : step === 'later' ? [3, 3] : []);
-    g.stroke();
+    g.stroke(shape);
     g.setLineDash([]);
     if (i === this.selected || i === this.hovered) {
       g.lineWidth = i === this.selected ? 3 : 2;
@@ -357,7 +357,15 @@ class HistoryPart {
       g.fillStyle = bad ? palette.bad : far ? palette.soft : palette.ink;
       g.font = `${bad ? 'bold ' : ''}12px ${palette.mono}`;
       const wide = g.measureText(text).width;
-      g.fillText(`\u2068${text}\u2069`, Math.max(visibleFrom + 6, Math.min((visibleFrom + visibleTo - wide) / 2, visibleTo - 6 - wide)), middle + 0.5);
+      const x = Math.max(visibleFrom + 6, Math.min((visibleFrom + visibleTo - wide) / 2, visibleTo - 6 - wide));
+      if (bad) {
+        // The hatching does not run through the text.
+        g.lineWidth = 5;
+        g.lineJoin = 'round';
+        g.strokeStyle = palette['bad-soft'];
+        g.strokeText(`\u2068${text}\u2069`, x, middle + 0.5);
+      }
+      g.fillText(`\u2068${text}\u2069`, x, middle + 0.5);
       if (this.h.n <= 400 && this.scale === 'order' && this.zoomed > COLUMN * 0.6) this.drawStamps(g, i, from, to, top + BAR + 7);
     }
   }
@@ -404,7 +412,7 @@ class HistoryPart {
   drawPoints(g, first, last, wide) {
     const { h, margin } = this;
     if (!this.points.size || this.zoomed < COLUMN * 0.25) return;
-    const at = (i) => [margin + (this.points.get(i) - this.x) * this.zoomed, this.rowOf[h.lane[i]] * LANE - this.y + LANE / 2 + 6];
+    const at = (i) => [margin + (this.points.get(i) - this.x) * this.zoomed, this.rowOf[h.lane[i]] * LANE - this.y + LANE / 2 + 6 + (this.order >= 0 ? -BAR / 2 - 1 : BAR / 2 + 1)];
     const order = this.order >= 0 ? h.orders[this.order].bars : null;
     if (order && h.n <= 2000) {
       g.strokeStyle = palette.accent;
@@ -434,20 +442,17 @@ class HistoryPart {
         g.fillStyle = palette.accent;
         g.strokeStyle = palette.card;
         g.lineWidth = 1.5;
-        for (const edge of h.n <= 2000 && order ? [y - BAR / 2 - 1] : [y + BAR / 2 + 1]) {
-          g.beginPath();
-          g.moveTo(x, edge - size);
-          g.lineTo(x + size, edge);
-          g.lineTo(x, edge + size);
-          g.lineTo(x - size, edge);
-          g.closePath();
-          g.fill();
-          g.stroke();
-          if (order && h.n <= 2000) {
-            g.fillStyle = palette.accent;
-            g.font = `bold 10px ${palette.sans}`;
-            g.fillText(String(this.place.get(i) + 1), x + size + 2, edge - 3);
-          }
+        g.beginPath();
+        g.moveTo(x, y - size);
+        g.lineTo(x + size, y);
+        g.lineTo(x, y + size);
+        g.lineTo(x - size, y);
+        g.closePath();
+        g.fill();
+        g.stroke();
+        if (order && h.n <= 2000) {
+          g.font = `bold 10px ${palette.sans}`;
+          g.fillText(String(this.place.get(i) + 1), x + size + 2, y - 3);
         }
       }
     }

@@ -5,6 +5,7 @@ class RunPart {
     this.run = view.run;
     this.claims = view.claims || [];
     this.source = view.source;
+    this.history = view.history;
     this.memories = [this.run.initial];
     for (const step of this.run.steps) this.memories.push(step.memory || this.memories[this.memories.length - 1]);
     this.folded = this.run.steps.some((step) => step.aside);
@@ -30,7 +31,7 @@ class RunPart {
       } }, 'All steps');
       tools.append(all);
     }
-    const why = run.reason ? el('div', { class: 'why', id: 'run-why' }, el('b', {}, 'Why: '), value(run.reason, 2000)) : null;
+    const why = run.reason && !(this.history && this.history.impossible !== undefined) ? el('div', { class: 'why', id: 'run-why' }, el('b', {}, 'Why: '), value(run.reason, 2000)) : null;
     this.steps = el('div', { class: 'steps', tabindex: '0', role: 'region', 'aria-label': 'Steps; up and down go one step', keydown: (e) => this.key(e) });
     this.memory = el('div', { class: 'memory', tabindex: '0', role: 'region', 'aria-label': 'Memory after the step' });
     const hasMemory = run.initial.variables.length > 0 || run.steps.some((step) => step.memory);

@@ -78,19 +78,19 @@ class ShapesPart {
   to(n) {
     const one = this.shapes.structures[n];
     clear(this.title, value(one.title, 300));
-    clear(this.threads, ...one.threads.map((thread) => el('li', {}, value(thread, 400))));
+    clear(this.threads, ...(one.threads.length > 1 ? one.threads : []).map((thread) => el('li', {}, value(thread, 400))));
     const pointed = new Set(one.edges.map((edge) => edge.to));
     const boxes = one.nodes.map((node, k) => ({
       id: k,
       title: k === 0 ? 'null' : node.many ? 'any number' : 'one record',
       lines: [...node.names.map((name) => ({ text: `${show(name, 30)} ▸` })), ...node.kinds.map((kind) => ({ text: show(kind, 30) }))],
       cls: k === 0 ? '' : node.of, many: node.many, duo: k > 0 && node.of === 'both',
-      root: undefined, named: node.names.length,
+      last: k === 0 ? 1 : 0, named: node.names.filter((name) => !name.includes('@')).length,
     })).filter((box) => box.id > 0 || pointed.has(0) || box.named);
-    // Named ones stand first; null comes last.
+    // Links are followed from where most names are; null comes last.
     boxes.sort((a, b) => (a.id === 0) - (b.id === 0) || b.named - a.named);
     const arrows = one.edges.map((edge) => ({ from: edge.from, to: edge.to, cls: `${edge.may ? 'may ' : ''}${edge.of === 'both' ? '' : edge.of}` }));
-    drawGraph(this.svg, boxes, arrows, `Abstract heap ${n + 1}: ${one.title}`);
+    drawGraph(this.svg, boxes, arrows, `Abstract heap ${n + 1}: ${one.title}`, true);
     announce(one.title);
   }
 }
