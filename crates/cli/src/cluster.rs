@@ -63,7 +63,7 @@ pub fn is_wanted(args: &CheckArgs) -> bool {
     }
     let large =
         |file: &PathBuf| std::fs::metadata(file).is_ok_and(|about| about.is_file() && about.len() >= LARGE);
-    let plain = args.witness.is_none() && args.report.is_none() && args.engine == EngineArg::Auto;
+    let plain = args.witness.is_none() && !args.output.wanted() && args.engine == EngineArg::Auto;
     plain && args.partition.as_deref() == Some("key") && args.files.len() == 1 && args.files.iter().all(large)
 }
 
@@ -77,7 +77,7 @@ struct Part {
 
 /// Runs it.
 pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
-    if args.witness.is_some() || args.report.is_some() || args.engine != EngineArg::Auto {
+    if args.witness.is_some() || args.output.wanted() || args.engine != EngineArg::Auto {
         let message = "--witness, --report and --engine are for histories checked whole";
         return Err(Fault::usage(message, "leave out --merge, --hosts and --workers"));
     }

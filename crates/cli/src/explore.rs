@@ -410,7 +410,7 @@ fn as_view(
 ) -> View {
     let explored = &found.explored;
     let (verdict, word, headline) = match &explored.verdict {
-        Verdict::Holds => (view::Verdict::Holds, "holds", basis(program, explored, who)),
+        Verdict::Holds => (view::Verdict::Holds, "holds", basis(program, workload, explored, who)),
         Verdict::Violated(violation) => {
             (view::Verdict::Violated, "violated", reason(program, violation, text))
         }
