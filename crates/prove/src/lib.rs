@@ -16,6 +16,7 @@
 pub mod abstraction;
 pub mod context;
 pub mod fact;
+pub mod formula;
 pub mod graph;
 pub mod ground;
 pub mod guess;

@@ -35,6 +35,8 @@ pub struct Options {
     pub jobs: usize,
     /// Sizes that are not symbolic, by name.
     pub sizes: Vec<(String, i64)>,
+    /// Write down what each obligation says?
+    pub explain: bool,
 }
 
 impl Options {
@@ -49,6 +51,7 @@ impl Options {
             time: None,
             jobs: std::thread::available_parallelism().map_or(1, usize::from).min(8),
             sizes: Vec::new(),
+            explain: false,
         }
     }
 }
@@ -64,6 +67,8 @@ pub struct Decided {
     pub took: Duration,
     /// How many instances of hypotheses were used.
     pub instances: usize,
+    /// What it says, a line a goal; only if asked for.
+    pub said: Vec<String>,
 }
 
 /// What came of an obligation.
@@ -238,7 +243,15 @@ fn decide(
             Outcome::Unknown(why) => outcome = Outcome::Unknown(format!("the second solver: {why}")),
         }
     }
-    Decided { obligation, outcome, took: start.elapsed(), instances: worker.instances - instances }
+    let took = start.elapsed();
+    let said = match options.explain {
+        true => {
+            let question = worker.subject.question(&mut worker.world, facts, obligation, Precondition::Two);
+            crate::formula::said(worker, facts, &question)
+        }
+        false => Vec::new(),
+    };
+    Decided { obligation, outcome, took, instances: worker.instances - instances, said }
 }
 
 /// First with few hypotheses, then with more: what does not follow from some may follow from all.

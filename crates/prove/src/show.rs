@@ -37,6 +37,7 @@ pub fn show(program: &Program, op: Option<OpId>, e: &Expr) -> String {
         Expr::Size(size) => program.sizes[size.index()].name.clone(),
         Expr::Me => "me".into(),
         Expr::Read(read) => place(read),
+        Expr::Not(e) if matches!(**e, Expr::Binary(..)) => format!("!({})", show(program, op, e)),
         Expr::Not(e) => format!("!{}", wrapped(program, op, e)),
         Expr::Neg(e) => format!("-{}", wrapped(program, op, e)),
         Expr::Binary(operator, a, b) => {

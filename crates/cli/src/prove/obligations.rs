@@ -40,7 +40,7 @@ pub struct ObligationArgs {
     /// Give up on one answer of the solver after this long
     #[arg(long, value_name = "TIME", value_parser = crate::args::duration, default_value = "10s")]
     pub answer_limit: Duration,
-    /// Show the invariants that were found, and each obligation as it is decided
+    /// Show each obligation as a formula, and the invariants that were found
     #[arg(long)]
     pub explain: bool,
 }
@@ -91,6 +91,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         limit: own.answer_limit,
         time: args.time_limit,
         sizes: own.sizes.clone(),
+        explain: own.explain,
         ..Options::new(solver)
     };
     let live = (own.explain || std::io::stderr().is_terminal()) && !args.json;
@@ -120,6 +121,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         }
         shown.push_str(&table::table(program, text, &report, args.time_limit));
         if own.explain {
+            shown.push_str(&table::formulas(program, text, &report));
             shown.push_str(&table::facts(program, text, &report));
         }
         for line in &unneeded {

@@ -105,3 +105,20 @@ fn annotations_and_countermodels_are_tested_by_runs() {
     let ran = linpoint(&["prove", "-"], lost.as_bytes());
     assert!(ran.out.contains("a run of 2 threads comes to it, in "), "{}", ran.out);
 }
+
+#[test]
+fn obligations_as_formulas() {
+    if !has_solver() {
+        return;
+    }
+    let ran = linpoint(&["prove", "corpus/correct/ticket-lock.lin", "--explain"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("    acquire:16 → A2    16: t = fetch_add(next, 1)\n      invariant\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("        always holder != none ==> serving < next\n"), "{}", ran.out);
+    assert!(ran.out.contains("        at A2: holder != me\n"), "{}", ran.out);
+    assert!(ran.out.contains("      effect\n        holder == p\n"), "{}", ran.out);
+}

@@ -282,6 +282,42 @@ pub fn value(program: &Program, ty: &Type, value: i64) -> String {
     }
 }
 
+/// What each obligation says, below the line of its step.
+pub fn formulas(program: &Program, text: &str, report: &Report) -> String {
+    let Some(graph) = &report.graph else { return String::new() };
+    let mut out = String::from("  obligations\n");
+    let mut last = None;
+    for decided in report.decided.iter().filter(|decided| !decided.said.is_empty()) {
+        let Obligation { kind, step, .. } = decided.obligation;
+        let group = (matches!(kind, Kind::Initial), matches!(kind, Kind::Call), step);
+        if last != Some(group) {
+            let source = match kind {
+                Kind::Initial | Kind::Call => String::new(),
+                _ => source(program, text, graph, &graph.steps[step]),
+            };
+            let _ = writeln!(out, "    {}{source}", step_name(program, text, graph, decided.obligation));
+            last = Some(group);
+        }
+        let other = decided.obligation.other.map_or_else(String::new, |point| {
+            format!(", another process at {}", label(program, text, graph, point))
+        });
+        let mark = if decided.outcome.is_proved() { "" } else { " OPEN" };
+        let _ = writeln!(out, "      {}{other}{mark}", kind.name());
+        for line in &decided.said {
+            let _ = writeln!(out, "        {line}");
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// The line of a step, as it stands in the program.
+fn source(program: &Program, text: &str, graph: &Graph, step: &Step) -> String {
+    let span = program.node(graph.place(step.from).node).edges[step.edge].span;
+    let (line, _) = line_column(text, span.start as usize);
+    format!("    {line}: {}", text.lines().nth(line - 1).unwrap_or("").trim())
+}
+
 /// The facts that were kept, place by place.
 pub fn facts(program: &Program, text: &str, report: &Report) -> String {
     let mut out = String::from("  facts\n");
