@@ -54,6 +54,12 @@ pub enum Command {
     /// If an operation shows an error with probability p, independently of the others, y operations show it with probability 1 - (1 - p)^y. The same
     /// sentence ends every clean check.
     Confidence(ConfidenceArgs),
+    /// Check operations while they happen: streams from those who record them
+    ///
+    /// Streams come in over TCP from many processes; every object is checked as far as all streams have told. See docs/cluster.md.
+    Watch(crate::watch::WatchArgs),
+    /// Use a real store with a few clients, record what they did, and break things on the way
+    Collect(crate::collect::CollectArgs),
     /// Write programs of the algorithm language in the one layout
     Fmt(crate::fmt::FmtArgs),
     /// List the built-in specifications and their operations

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use linpoint_cluster::hosts::{Hosts, read_hosts};
+use linpoint_cluster::progress::Progress;
 use linpoint_cluster::report::{Outcome, What};
 use linpoint_cluster::run::{Feeds, Job, Named, RunError};
 use linpoint_cluster::source::FileFeed;
@@ -50,6 +51,9 @@ pub struct ClusterArgs {
     /// Where a file cannot be read on, go on with the others: the objects concerned are unknown
     #[arg(long)]
     pub keep_going: bool,
+    /// Keep progress in this directory, a file a worker; a run that was interrupted goes on from there
+    #[arg(long, value_name = "DIR")]
+    pub progress: Option<PathBuf>,
     /// How long to wait for the other hosts
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
     pub patience: Duration,
@@ -58,7 +62,7 @@ pub struct ClusterArgs {
 /// Is this a case for the dataflow?
 pub fn is_wanted(args: &CheckArgs) -> bool {
     let asked = &args.cluster;
-    if asked.merge || asked.hosts.is_some() || asked.workers.is_some() {
+    if asked.merge || asked.hosts.is_some() || asked.workers.is_some() || asked.progress.is_some() {
         return true;
     }
     let large =
@@ -95,13 +99,25 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
         keep_going: asked.keep_going,
         deadline: args.time_limit.map(|limit| started + limit),
         memory_bytes: args.memory_limit,
+        progress: asked.progress.clone().map(|dir| Progress { dir, of: of(args, &parts), every: None }),
         ..Job::new(feeds(args, parts)?)
     };
     let outcome = job.run().map_err(fault)?;
     show(args, &outcome)
 }
 
-fn fault(error: RunError) -> Fault {
+/// What is checked, in words: progress is of this run only if they are the same.
+fn of(args: &CheckArgs, parts: &[Part]) -> String {
+    let mut text = format!("{} {:?} {:?}", env!("CARGO_PKG_VERSION"), args.initial, args.partition);
+    for part in parts {
+        let size = std::fs::metadata(&part.file).map_or(0, |about| about.len());
+        text += &format!("\n{} {size} {} {}", part.file.display(), part.spec, part.epsilon);
+    }
+    text
+}
+
+/// What a run that failed comes to.
+pub fn fault(error: RunError) -> Fault {
     match error {
         RunError::Input(diagnostic) => Fault::Input(diagnostic),
         RunError::Broken(why) => Fault::Broken(why),
@@ -216,13 +232,18 @@ fn open(
 }
 
 /// Prints what came out.
-pub fn show(args: &CheckArgs, outcome: &Outcome) -> Result<Exit, Fault> {
+fn show(args: &CheckArgs, outcome: &Outcome) -> Result<Exit, Fault> {
+    show_as(&args.spec, args.initial.as_deref(), args.json, outcome)
+}
+
+/// Prints what came out of a run of objects of `spec`.
+pub fn show_as(spec: &str, initial: Option<&str>, as_json: bool, outcome: &Outcome) -> Result<Exit, Fault> {
     let (answer, symbols) = outcome.answer();
-    let spec_name = outcome.report.violated.first().map_or(args.spec.as_str(), |found| found.spec.as_str());
-    let spec = input::spec(spec_name, args.initial.as_deref())?;
+    let spec_name = outcome.report.violated.first().map_or(spec, |found| found.spec.as_str());
+    let spec = input::spec(spec_name, initial)?;
     let shown = Shown { file: None, spec: &spec, spec_name, symbols: &symbols, answer: &answer };
     let mut out = std::io::stdout().lock();
-    let text = if args.json {
+    let text = if as_json {
         json_with_parts(&json::render(&shown), outcome) + "\n"
     } else {
         text::render(&shown, check::style(out.is_terminal())) + &notes(outcome)
@@ -274,7 +295,7 @@ fn json_with_parts(rendered: &str, outcome: &Outcome) -> String {
     object["unknown"] = report.unknown.iter().map(named).collect();
     object["troubles"] = report.troubles.clone().into();
     object["read"] = report.read.into();
-    object["repeated"] = report.repeated.into();
+    object["resumed"] = report.resumed.into();
     if let Some(What::Violated(example)) = report.violated.first().map(|found| &found.what) {
         object["sources"] = example.sources().into();
     }

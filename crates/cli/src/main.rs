@@ -5,6 +5,7 @@
 mod args;
 mod check;
 mod cluster;
+mod collect;
 mod confidence;
 mod explore;
 mod fault;
@@ -17,6 +18,7 @@ mod prove;
 mod refine;
 mod text;
 mod view;
+mod watch;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         Command::Explore(args) => explore::run(&args),
         Command::Prove(args) => prove::run(&args),
         Command::Confidence(args) => confidence::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        Command::Collect(args) => collect::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),

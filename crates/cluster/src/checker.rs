@@ -3,6 +3,7 @@
 //! Each object sees its rows only, and is looked at when one comes in: one touch of its memory a row. Objects that got no row since are looked at by [`Checker::sweep`] (for live
 //! runs) and at the end.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use linpoint_history::specs;
@@ -11,8 +12,9 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::Clocks;
 use crate::object::{Object, World};
+use crate::progress::{Progress, Snapshot};
 use crate::report::{Example, Found, Report, What};
-use crate::wire::{Batch, Notice};
+use crate::wire::{About, Batch, Notice, Wire};
 
 /// Objects named in a report at the most.
 const MOST_NAMED: usize = 100;
@@ -31,14 +33,28 @@ pub struct Checker {
     /// Nothing is decided from here on, and why: a source broke off.
     horizon: Option<(i64, String)>,
     troubles: Vec<String>,
+    /// Checkpoints to come.
+    checkpoints: BTreeSet<i64>,
+    /// What was found before the run was interrupted.
+    restored: FxHashMap<u32, Found>,
+    keeper: Option<Keeper>,
     /// Objects found violated so far.
     pub violations: u64,
     /// Rows taken.
     pub taken: u64,
 }
 
+/// Where a worker keeps its progress.
+pub(crate) struct Keeper {
+    pub progress: Progress,
+    pub worker: usize,
+    pub workers: usize,
+}
+
 /// What the numbers of a source stand for here.
 struct Remote {
+    number: u32,
+    about: About,
     name: String,
     spec: u16,
     /// Objects by the source's keys.
@@ -47,6 +63,9 @@ struct Remote {
     processes: Vec<Option<ProcessId>>,
     values: Vec<Option<ValueId>>,
 }
+
+/// Rows whose objects are fetched together.
+const AHEAD: usize = 32;
 
 const UNSET: u32 = u32::MAX;
 
@@ -60,6 +79,7 @@ impl Checker {
                 specs: Vec::new(),
                 deadline,
                 memory_bytes,
+                keeps: false,
             },
             spec_names: Vec::new(),
             objects: Vec::new(),
@@ -70,6 +90,9 @@ impl Checker {
             waiting: Vec::new(),
             horizon: None,
             troubles: Vec::new(),
+            checkpoints: BTreeSet::new(),
+            restored: FxHashMap::default(),
+            keeper: None,
             violations: 0,
             taken: 0,
         }
@@ -86,15 +109,94 @@ impl Checker {
         };
         self.learn(source, &batch);
         self.taken += batch.rows.0.len() as u64;
-        let mark = self.horizon.as_ref().map_or(mark, |(at, _)| mark.min(*at));
-        for row in batch.rows.0 {
-            self.row(source, row, mark);
+        let mark = self.bounded(mark);
+        for rows in batch.rows.0.chunks(AHEAD) {
+            // Objects are all over memory: asking for several at once costs little more than for one.
+            let keys = &self.sources[source].keys;
+            let touched = rows.iter().filter_map(|row| keys.get(row.key.0 as usize));
+            let marks = touched.filter_map(|&slot| self.objects.get(slot as usize)).map(Object::settled);
+            std::hint::black_box(marks.fold(0, |all, mark| all ^ mark));
+            for row in rows {
+                self.row(source, *row, mark);
+            }
         }
         match batch.notice {
             Some(Notice::Lost { at, why }) => self.lose(source, at, &why),
             Some(Notice::Late { keys, at }) => self.late(source, &keys, at),
+            Some(Notice::Checkpoint(at)) if self.keeper.is_some() => {
+                self.checkpoints.insert(at);
+            }
             _ => {}
         }
+    }
+
+    /// How far objects may be looked at: not beyond what a lost source leaves open, nor beyond a checkpoint that is due.
+    fn bounded(&self, mark: i64) -> i64 {
+        let mark = self.horizon.as_ref().map_or(mark, |(at, _)| mark.min(*at));
+        self.checkpoints.first().map_or(mark, |&due| mark.min(due))
+    }
+
+    /// Takes the checkpoints that the frontier has reached.
+    pub fn reach(&mut self, mark: i64) {
+        while let Some(due) = self.checkpoints.pop_first() {
+            if due > mark {
+                self.checkpoints.insert(due);
+                return;
+            }
+            self.checkpoint(due);
+        }
+    }
+
+    fn checkpoint(&mut self, mark: i64) {
+        // After a loss nothing is certain enough to be kept.
+        let Some(keeper) = self.keeper.as_ref().filter(|_| self.horizon.is_none()) else { return };
+        let mut objects = Vec::with_capacity(self.objects.len());
+        for slot in 0..self.objects.len() {
+            let mut kept = self.objects[slot].keep(mark, &mut self.world);
+            let object = &self.objects[slot];
+            let (spec, initial) = self.spec_names[object.spec()].clone();
+            kept.spec = (spec, initial.map(Wire));
+            kept.name = Wire(self.names[slot].clone());
+            kept.found = match self.restored.get(&(slot as u32)) {
+                Some(found) => Some(found.clone()),
+                None => object.verdict().and_then(|verdict| self.found(slot, verdict)),
+            };
+            if kept.operations > 0 {
+                objects.push(kept);
+            }
+        }
+        let sources = self.sources.iter().map(|remote| (remote.number, remote.about.clone())).collect();
+        let (of, worker, workers) = (keeper.progress.of.clone(), keeper.worker, keeper.workers);
+        let snapshot = Snapshot { of, mark, worker, workers, sources, objects };
+        if let Err(error) = keeper.progress.write(&snapshot) {
+            self.troubles.push(format!("cannot keep progress in {}: {error}", keeper.progress.dir.display()));
+            self.keeper = None;
+        }
+    }
+
+    /// Keeps progress from here on, and begins with the checkpoint at `mark`, if there is one. How many operations that were.
+    pub(crate) fn resume(&mut self, keeper: Keeper, mark: Option<i64>) -> u64 {
+        self.world.keeps = true;
+        let snapshot = mark.and_then(|mark| keeper.progress.read(keeper.worker, mark));
+        self.keeper = Some(keeper);
+        let Some(snapshot) = snapshot else { return 0 };
+        for (number, about) in snapshot.sources {
+            let batch = Batch { source: number, about: Some(about), ..Batch::default() };
+            self.meet(&batch);
+        }
+        let mut operations = 0;
+        for kept in &snapshot.objects {
+            operations += kept.operations;
+            let name = (kept.spec.0.clone(), kept.spec.1.as_ref().map(|wire| wire.0.clone()));
+            let Some(spec) = self.spec_names.iter().position(|known| *known == name) else { continue };
+            let slot = self.object(spec as u16, &kept.name.0);
+            self.objects[slot as usize] = Object::restored(spec as u16, kept, &mut self.world);
+            if let Some(found) = &kept.found {
+                self.violations += u64::from(matches!(found.what, What::Violated(_)));
+                self.restored.insert(slot, found.clone());
+            }
+        }
+        operations
     }
 
     #[inline]
@@ -149,7 +251,7 @@ impl Checker {
 
     /// Looks at objects that wait, whether or not rows came in; how many still do.
     pub fn sweep(&mut self, mark: i64) -> usize {
-        let mark = self.horizon.as_ref().map_or(mark, |(at, _)| mark.min(*at));
+        let mark = self.bounded(mark);
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|&slot| {
             let object = &mut self.objects[slot as usize];
@@ -189,7 +291,7 @@ impl Checker {
     /// Everything came: the verdicts. Where the run was stopped, nothing more is explained.
     pub fn finish(&mut self, stopped: bool) -> Report {
         let mut report = Report { stopped, troubles: self.troubles.clone(), ..Report::default() };
-        report.hottest = self.hottest().map(|(name, count)| (crate::wire::Wire(name.clone()), count));
+        report.hottest = self.hottest().map(|(name, count)| (Wire(name.clone()), count));
         for slot in 0..self.objects.len() {
             let object = &mut self.objects[slot];
             report.objects += 1;
@@ -210,37 +312,49 @@ impl Checker {
             if !report.engines.iter().any(|known| known == engine) {
                 report.engines.push(engine.to_owned());
             }
-            let found = |what| Found {
-                key: crate::wire::Wire(self.names[slot].clone()),
-                spec: self.spec_names[object.spec()].0.clone(),
-                operations: object.operations,
-                engine: engine.to_owned(),
-                what,
+            let found = match self.restored.get(&(slot as u32)) {
+                Some(found) => Some(found.clone()),
+                None => self.found(slot, &verdict),
             };
-            match verdict {
-                Verdict::Holds(_) => report.explained += 1,
-                Verdict::Violated(example) => {
+            match found {
+                None => report.explained += 1,
+                Some(found) if matches!(found.what, What::Violated(_)) => {
                     report.violations += 1;
                     if report.violated.len() < MOST_NAMED {
-                        let source = |key: KeyId| {
-                            self.sources
-                                .get(key.0 as usize)
-                                .map(|remote| remote.name.clone())
-                                .unwrap_or_default()
-                        };
-                        let example = Example::new(&example, &self.world.symbols, source);
-                        report.violated.push(found(What::Violated(Box::new(example))));
+                        report.violated.push(found);
                     }
                 }
-                Verdict::Unknown(why) => {
+                Some(found) => {
                     report.unknowns += 1;
                     if report.unknown.len() < MOST_NAMED {
-                        report.unknown.push(found(What::Unknown(reason(&why))));
+                        report.unknown.push(found);
                     }
                 }
             }
         }
         report
+    }
+
+    /// What is to be told of an object, unless it is explained.
+    fn found(&self, slot: usize, verdict: &Verdict) -> Option<Found> {
+        let object = &self.objects[slot];
+        let source = |key: KeyId| {
+            self.sources.get(key.0 as usize).map(|remote| remote.name.clone()).unwrap_or_default()
+        };
+        let what = match verdict {
+            Verdict::Holds(_) => return None,
+            Verdict::Violated(example) => {
+                What::Violated(Box::new(Example::new(example, &self.world.symbols, source)))
+            }
+            Verdict::Unknown(why) => What::Unknown(reason(why)),
+        };
+        Some(Found {
+            key: Wire(self.names[slot].clone()),
+            spec: self.spec_names[object.spec()].0.clone(),
+            operations: object.operations,
+            engine: object.engine().to_owned(),
+            what,
+        })
     }
 
     fn meet(&mut self, batch: &Batch) -> Option<usize> {
@@ -281,6 +395,8 @@ impl Checker {
         };
         let source = self.sources.len();
         self.sources.push(Remote {
+            number: batch.source,
+            about: about.clone(),
             name: about.name.clone(),
             spec: spec as u16,
             keys: Vec::new(),
@@ -314,7 +430,8 @@ impl Checker {
             return slot;
         }
         let slot = self.objects.len() as u32;
-        self.objects.push(Object::new(spec, &self.world));
+        let object = Object::new(spec, &mut self.world);
+        self.objects.push(object);
         self.names.push(name.clone());
         self.table.insert((spec, name.clone()), slot);
         slot

@@ -45,7 +45,7 @@ pub fn is_memorable(spec: &Builtin, state: &State) -> bool {
 }
 
 /// Elements in a state that is remembered; with more, an engine that keeps them is cheaper than steps that copy them.
-const LARGEST: usize = 64;
+pub(crate) const LARGEST: usize = 64;
 
 type Steps = Vec<(OpCode, Value, Option<ProcessId>)>;
 

@@ -8,9 +8,13 @@
 
 pub mod checker;
 pub mod clock;
+pub mod collect;
 pub mod hosts;
 pub mod lead;
+pub mod live;
 pub mod object;
+pub mod progress;
+pub mod quiet;
 pub mod report;
 pub mod run;
 pub mod segment;

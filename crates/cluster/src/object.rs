@@ -16,13 +16,16 @@ use linpoint_check::stream::{Halted, Stream};
 use linpoint_check::{Budget, Context, Limit, Options, Partition, check_rows};
 use linpoint_history::specs::{State, codes};
 use linpoint_history::{
-    Basis, Builtin, Call, Counterexample, KeyId, Kind, OpCode, Operation, Spec, Start, Symbols, Unknown,
-    Value, ValueId, Verdict,
+    Basis, Builtin, Call, Counterexample, KeyId, Kind, OpCode, Operation, ProcessId, Spec, Start, Symbols,
+    Unknown, Value, ValueId, Verdict,
 };
 
 use crate::clock::Clocks;
 use crate::lead;
+use crate::progress::{Kept, KeptRow, KeptState};
+use crate::quiet::Quiet;
 use crate::segment::{self, Ends};
+use crate::wire::Wire;
 
 /// Rows since the last single state, from which on an engine goes along.
 const ENGAGE: usize = 96;
@@ -47,6 +50,8 @@ pub struct World {
     pub deadline: Option<Instant>,
     /// Not with more memory than this.
     pub memory_bytes: Option<usize>,
+    /// Are checkpoints taken? Then rows are kept that otherwise were released.
+    pub keeps: bool,
 }
 
 /// An object and what is known of it.
@@ -63,7 +68,10 @@ pub struct Object {
     /// All that was forgotten had returned by this, in real time.
     since: i64,
     /// The one state that everything forgotten ended in.
-    start: State,
+    start: Quiet,
+    /// The only row that waits, where there is but one and nothing else to know: most objects, most of the time.
+    only: Operation,
+    has_only: bool,
     /// Completed rows since then, in order of return and call.
     rows: Vec<Operation>,
     more: Option<Box<More>>,
@@ -78,6 +86,10 @@ struct More {
     pending: Vec<Operation>,
     /// Pending operations, those that can change nothing included.
     unanswered: u64,
+    /// When those that can change nothing were called, since the last checkpoint.
+    looks: Vec<i64>,
+    /// When other operations were called that came after the verdict, since the last checkpoint.
+    late: Vec<i64>,
     verdict: Option<Verdict>,
     /// The engine that decided, where it was not a segment's.
     engine: &'static str,
@@ -128,7 +140,8 @@ struct Distinct {
 
 impl Object {
     /// In its initial state.
-    pub fn new(spec: u16, world: &World) -> Object {
+    pub fn new(spec: u16, world: &mut World) -> Object {
+        let start = Quiet::initial(&world.specs[usize::from(spec)], &mut world.symbols);
         Object {
             spec,
             listed: false,
@@ -136,7 +149,9 @@ impl Object {
             operations: 0,
             settled: i64::MIN,
             since: i64::MIN,
-            start: world.specs[usize::from(spec)].initial(),
+            start,
+            only: Operation::new(ProcessId(0), OpCode(0)),
+            has_only: false,
             rows: Vec::new(),
             more: None,
         }
@@ -155,22 +170,42 @@ impl Object {
         self.operations += 1;
         if row.is_pending() {
             let spec = &world.specs[usize::from(self.spec)];
+            self.spread();
             let more = self.more.get_or_insert_default();
             more.unanswered += 1;
             let arg = world.symbols.value(row.arg);
             // One that only looks changes nothing, and nobody heard its answer.
             let looks = spec.is_read_only(Call { op: row.op(), process: row.process(), arg: &arg }, None);
-            if !looks && more.verdict.is_none() {
+            if looks || more.verdict.is_some() {
+                if world.keeps {
+                    more.looks.push(world.clocks.earliest(&row));
+                }
+            } else {
                 more.pending.push(row);
             }
             return;
         }
-        if self.is_decided() {
+        if self.more.is_none() && self.rows.is_empty() && !self.has_only {
+            (self.only, self.has_only) = (row, true);
+            return;
+        }
+        self.spread();
+        if let Some(More { verdict: Some(_), late, .. }) = self.more.as_deref_mut() {
+            if world.keeps {
+                late.push(world.clocks.earliest(&row));
+            }
             return;
         }
         let place = (row.ret, row.call);
         let at = self.rows.iter().rposition(|other| (other.ret, other.call) <= place).map_or(0, |at| at + 1);
         self.rows.insert(at, row);
+    }
+
+    /// The only row stands among the others.
+    fn spread(&mut self) {
+        if std::mem::replace(&mut self.has_only, false) {
+            self.rows.push(self.only);
+        }
     }
 
     /// Has it a verdict that nothing changes any more?
@@ -202,14 +237,72 @@ impl Object {
         }
     }
 
+    /// Up to which mark it was looked at.
+    #[inline]
+    pub fn settled(&self) -> i64 {
+        self.settled
+    }
+
     /// Rows held.
     pub fn held(&self) -> usize {
-        self.rows.len()
+        self.rows.len() + usize::from(self.has_only)
+    }
+
+    /// What must be kept of it at a checkpoint: everything below `mark` is decided as far as it can be, and nothing above it.
+    pub(crate) fn keep(&mut self, mark: i64, world: &mut World) -> Kept {
+        self.settle(mark, world);
+        self.spread();
+        let clocks = &world.clocks;
+        let pending = self.more.as_ref().map_or(&[][..], |more| &more.pending);
+        let later = self.rows.iter().chain(pending).filter(|row| clocks.earliest(row) >= mark).count() as u64;
+        let symbols = &world.symbols;
+        let looks =
+            self.more.as_ref().map_or(0, |more| more.looks.iter().filter(|&&call| call >= mark).count());
+        let later_pending = pending.iter().filter(|row| clocks.earliest(row) >= mark).count() + looks;
+        let after =
+            self.more.as_ref().map_or(0, |more| more.late.iter().filter(|&&call| call >= mark).count());
+        let before = |row: &&Operation| clocks.earliest(row) < mark;
+        let rows = self.rows.iter().chain(pending).filter(before).map(|row| KeptRow::new(row, symbols));
+        let kept = Kept {
+            spec: (String::new(), None),
+            name: Wire(Value::Null),
+            operations: self.operations - later - looks as u64 - after as u64,
+            unanswered: self.pending() - later_pending as u64,
+            since: self.since,
+            start: KeptState::new(&self.start.state(symbols), symbols),
+            rows: rows.collect(),
+            found: None,
+        };
+        if let Some(more) = self.more.as_deref_mut() {
+            more.looks.retain(|&call| call >= mark);
+            more.late.retain(|&call| call >= mark);
+        }
+        kept
+    }
+
+    /// As it was at a checkpoint.
+    pub(crate) fn restored(spec: u16, kept: &Kept, world: &mut World) -> Object {
+        let mut object = Object::new(spec, world);
+        let start = kept.start.rebuilt(&mut world.symbols);
+        object.start = Quiet::of(&world.specs[usize::from(spec)], start, &mut world.symbols);
+        object.since = kept.since;
+        for row in &kept.rows {
+            let row = row.rebuilt(&mut world.symbols);
+            object.insert(row, world);
+        }
+        object.operations = kept.operations;
+        if kept.unanswered > 0 {
+            object.more.get_or_insert_default().unanswered = kept.unanswered;
+        }
+        if kept.found.is_some() {
+            object.decide(unknown("it was decided before the run was interrupted"), "segments");
+        }
+        object
     }
 
     /// Is something of it not explained yet?
     pub fn waits(&self) -> bool {
-        !self.is_decided() && self.rows.len() > self.done as usize
+        self.has_only || !self.is_decided() && self.rows.len() > self.done as usize
     }
 
     /// Nothing can be said of it any more, unless something was.
@@ -221,9 +314,12 @@ impl Object {
     }
 
     fn decide(&mut self, verdict: Verdict, engine: &'static str) {
+        self.spread();
         let more = self.more.get_or_insert_default();
         more.verdict = Some(verdict);
         more.engine = engine;
+        more.late.extend(self.rows.iter().map(|row| row.call));
+        more.looks.extend(more.pending.iter().map(|row| row.call));
         more.stage = Stage::Quiet;
         more.track = Track::Lost;
         more.pending = Vec::new();
@@ -234,21 +330,18 @@ impl Object {
     /// Decides what is complete: nothing that is still to come was called before `mark`.
     pub fn settle(&mut self, mark: i64, world: &mut World) {
         self.settled = mark;
-        // The usual case: one row, alone between two quiet moments.
-        if let ([row], None, 0) = (self.rows.as_slice(), &self.more, self.done) {
-            let latest = world.clocks.latest(row);
+        if self.has_only {
+            // The usual case: one row, alone between two quiet moments.
+            let latest = world.clocks.latest(&self.only);
             if latest >= mark {
                 return;
             }
             let spec = &world.specs[usize::from(self.spec)];
-            if let Some(next) = segment::step(spec, &self.start, row, &world.symbols)
-                && lead::is_memorable(spec, &next)
-            {
-                self.start = next;
-                self.since = latest;
-                self.rows.clear();
+            if self.start.step(spec, &self.only, &mut world.symbols) {
+                (self.since, self.has_only) = (latest, false);
                 return;
             }
+            self.spread();
         }
         if self.is_decided() || self.rows.is_empty() && self.more.is_none() {
             return;
@@ -298,7 +391,8 @@ impl Object {
                 }
                 // All that was explained ends in one state: it is all that is remembered.
                 Next::Single(state) => {
-                    (self.start, self.since) = (state, latest);
+                    let spec = &world.specs[usize::from(self.spec)];
+                    (self.start, self.since) = (Quiet::of(spec, state, &mut world.symbols), latest);
                     base = to;
                 }
                 Next::Several => {}
@@ -331,8 +425,12 @@ impl Object {
     fn segment(&mut self, from: usize, to: usize, world: &World) -> Next {
         let spec = &world.specs[usize::from(self.spec)];
         let more = self.more.get_or_insert_default();
+        let start;
         let states = match &more.track {
-            Track::Start => std::slice::from_ref(&self.start),
+            Track::Start => {
+                start = [self.start.state(&world.symbols)];
+                &start[..]
+            }
             Track::States(states) => states.as_slice(),
             Track::Lost => return Next::Several,
         };
@@ -376,8 +474,9 @@ impl Object {
     /// Operations that lead to the start.
     fn lead(&self, world: &mut World) -> Result<Vec<Operation>, String> {
         let spec = world.specs[usize::from(self.spec)].clone();
-        let found = lead::lead(&spec, &self.start, &mut world.symbols, self.since.saturating_add(1));
-        found.ok_or_else(|| format!("no way back to the state {} is known", spec.show(&self.start)))
+        let start = self.start.state(&world.symbols);
+        let found = lead::lead(&spec, &start, &mut world.symbols, self.since.saturating_add(1));
+        found.ok_or_else(|| format!("no way back to the state {} is known", spec.show(&start)))
     }
 
     /// What the batch checker says of `rows`, from the start.
@@ -426,7 +525,7 @@ impl Object {
             Verdict::Violated(example) => {
                 let forgotten = self.operations - self.pending() - self.rows.len() as u64;
                 let begun = (forgotten > 0).then(|| Start {
-                    state: spec.show_named(&self.start, &world.symbols),
+                    state: spec.show_named(&self.start.state(&world.symbols), &world.symbols),
                     operations: forgotten,
                 });
                 Verdict::Violated(without_lead(example, &lead, begun, rows))
@@ -491,6 +590,9 @@ impl Object {
         let budget = patience(world.deadline, PATIENCE);
         let cx = Context { symbols: &world.symbols, spec, budget: &budget };
         match engaged.stream.advance(&cx, floor) {
+            Ok(()) if world.keeps && self.rows.len() > HOLD => {
+                self.give_up(format!("more than {HOLD} operations since it was last in one known state: too many to keep on disk"));
+            }
             Ok(()) => self.commit(world),
             Err(halted) => self.halted(halted, mark, world),
         }
@@ -502,7 +604,7 @@ impl Object {
         let Some(More { stage: Stage::Engaged(engaged), track, .. }) = self.more.as_deref_mut() else {
             return;
         };
-        if engaged.committed.is_none() && engaged.given >= COMMIT {
+        if engaged.committed.is_none() && engaged.given >= COMMIT && !world.keeps {
             let spec = &world.specs[usize::from(self.spec)];
             let mut distinct = Distinct::default();
             distinct.begin(spec, &world.symbols);

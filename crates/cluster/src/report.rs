@@ -42,10 +42,10 @@ pub struct Report {
     pub stopped: bool,
     /// The most rows this worker held at one time.
     pub most_held: u64,
-    /// Rows read by the sources of this worker.
+    /// Rows that the sources of this worker gave out.
     pub read: u64,
-    /// Rows read again after a resumption, of those.
-    pub repeated: u64,
+    /// Operations that were there already, from an earlier run that was interrupted.
+    pub resumed: u64,
 }
 
 /// An object that is not explained.
@@ -175,7 +175,7 @@ impl Outcome {
             all.stopped |= report.stopped;
             all.most_held += report.most_held;
             all.read += report.read;
-            all.repeated += report.repeated;
+            all.resumed += report.resumed;
             let more = |a: &Option<(Wire, u64)>| a.as_ref().map_or(0, |(_, count)| *count);
             if more(&report.hottest) > more(&all.hottest) {
                 all.hottest = report.hottest;

@@ -20,8 +20,9 @@ use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::{Capability, Input, Probe, probe};
 use timely::worker::Worker;
 
-use crate::checker::Checker;
+use crate::checker::{Checker, Keeper};
 use crate::hosts::{Hosts, HostsError};
+use crate::progress::Progress;
 use crate::report::{Outcome, Report};
 use crate::source::{Feed, Outlet, Pulled};
 use crate::wire::{About, Batch, Notice};
@@ -50,6 +51,8 @@ pub struct Job {
     pub deadline: Option<Instant>,
     /// Not with more memory than this.
     pub memory_bytes: Option<usize>,
+    /// Where progress is kept, so that a run that was interrupted goes on.
+    pub progress: Option<Progress>,
     /// Told how it goes, now and then.
     pub status: Option<Tell>,
     /// Set from outside to end the run: sources that go on for ever are done.
@@ -77,6 +80,8 @@ pub struct Status {
     pub worker: usize,
     /// Rows checked or waiting.
     pub taken: u64,
+    /// Rows that wait for a decision.
+    pub held: u64,
     /// Objects.
     pub objects: u64,
     /// Objects with rows that wait for the watermark or a return.
@@ -115,6 +120,7 @@ impl Job {
             keep_going: false,
             deadline: None,
             memory_bytes: None,
+            progress: None,
             status: None,
             enough: Arc::new(AtomicBool::new(false)),
         }
@@ -154,7 +160,17 @@ impl Job {
         });
         let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
         let checker = Rc::new(RefCell::new(Checker::new(self.deadline, self.memory_bytes)));
-        let shared = Rc::new(RefCell::new(Read { troubles, ..Read::default() }));
+        let mut shared = Read { troubles, ..Read::default() };
+        if let Some(progress) = &self.progress {
+            let (own, peers) = (worker.index(), worker.peers());
+            let marks = progress.usable(own, peers);
+            shared.from = agreed(worker, &marks);
+            let keeper = Keeper { progress: progress.clone(), worker: own, workers: peers };
+            shared.resumed = checker.borrow_mut().resume(keeper, shared.from);
+            let total: u64 = feeds.iter().filter_map(|named| named.feed.total()).sum();
+            shared.every = progress.every.unwrap_or(total / 14).max(1);
+        }
+        let shared = Rc::new(RefCell::new(shared));
         let probe = self.dataflow(worker, feeds, &checker, &stop, &shared);
         let mut told = Instant::now();
         while !probe.done() {
@@ -173,6 +189,7 @@ impl Job {
         let read = shared.borrow();
         report.troubles.extend(read.troubles.iter().cloned());
         report.read = read.rows;
+        report.resumed = read.resumed;
         report.stopped = stop.get();
         if let Some(status) = &self.status {
             status(&status_of(index, &checker, &probe));
@@ -227,6 +244,7 @@ impl Job {
                 }
             });
             let (checker, stop_asked) = (Rc::clone(checker), self.stop_on_violation);
+            let halted = Rc::clone(stop);
             let stops = rows.container::<Vec<Batch>>().unary_frontier(
                 Exchange::new(|batch: &Batch| batch.target),
                 "check",
@@ -236,6 +254,10 @@ impl Job {
                     move |(input, frontier), output| {
                         let mark = frontier.frontier().first().copied().unwrap_or(i64::MAX);
                         let mut checker = checker.borrow_mut();
+                        // Sources that were stopped leave a frontier that promises nothing.
+                        if !halted.get() {
+                            checker.reach(mark);
+                        }
                         input.for_each(|time, data| {
                             for batch in data.drain(..) {
                                 checker.take(batch, mark);
@@ -277,6 +299,7 @@ fn status_of(worker: usize, checker: &RefCell<Checker>, probe: &probe::Handle<i6
     Status {
         worker,
         taken: checker.taken,
+        held: checker.held(),
         objects: checker.objects() as u64,
         waiting: checker.waiting() as u64,
         violations: checker.violations,
@@ -288,7 +311,15 @@ fn status_of(worker: usize, checker: &RefCell<Checker>, probe: &probe::Handle<i6
 /// What the sources of a worker did.
 #[derive(Default)]
 struct Read {
+    /// Rows given to the workers.
     rows: u64,
+    /// The checkpoint that the run goes on from, and the operations that this worker had by then.
+    from: Option<i64>,
+    resumed: u64,
+    /// Rows between two checkpoints; none: no checkpoints.
+    every: u64,
+    /// Rows since the last.
+    since: u64,
     troubles: Vec<String>,
 }
 
@@ -366,7 +397,15 @@ impl Live {
             read.troubles.push(format!("{}: {}", self.outlet.about().name, diagnostic.message));
             if keep_going { Pulled::Lost(diagnostic.message) } else { Pulled::Lost(String::new()) }
         });
+        if let Some(name) = self.feed.name() {
+            self.outlet.rename(name);
+        }
+        if let Some(from) = read.from {
+            // The checkpoint has these.
+            rows.retain(|row| row.call.saturating_sub(epsilon) >= from);
+        }
         read.rows += rows.len() as u64;
+        read.since += rows.len() as u64;
         let now = *capability.time();
         match pulled {
             Pulled::Idle => return Turn::Idle,
@@ -406,12 +445,51 @@ impl Live {
                     // More may come of a feed that gives its last rows first; but nothing that matters to the watermark.
                     self.capability = None;
                 } else if let Some(held) = &mut self.capability {
+                    if next > now && read.every > 0 && read.since >= read.every {
+                        // Sent at a time before the mark, so that everyone hears of it before the frontier gets there.
+                        read.since = 0;
+                        let notices = self.outlet.notices(&Notice::Checkpoint(next));
+                        out.extend(notices.into_iter().map(|batch| (capability.clone(), batch)));
+                    }
                     held.downgrade(&next);
                 }
             }
         }
         Turn::Sent
     }
+}
+
+/// The newest mark that all workers have.
+fn agreed(worker: &mut Worker, marks: &[i64]) -> Option<i64> {
+    let peers = worker.peers();
+    let all: Rc<RefCell<Vec<i64>>> = Rc::default();
+    let handle = probe::Handle::new();
+    let kept = Rc::clone(&all);
+    let mut input = worker.dataflow::<u64, _, _>(|scope| {
+        let (input, stream) = scope.new_input::<Vec<(u64, i64)>>();
+        stream
+            .unary(Exchange::new(|(target, _): &(u64, i64)| *target), "agree", move |_, _| {
+                move |input, output| {
+                    input.for_each(|time, data| {
+                        kept.borrow_mut().extend(data.drain(..).map(|(_, mark)| mark));
+                        output.session(&time).give(());
+                    });
+                }
+            })
+            .container::<Vec<()>>()
+            .probe_with(&handle);
+        input
+    });
+    for target in 0..peers as u64 {
+        marks.iter().for_each(|&mark| input.send((target, mark)));
+    }
+    input.close();
+    while !handle.done() {
+        worker.step_or_park(Some(Duration::from_millis(50)));
+    }
+    let all = all.take();
+    let has_all = |mark: &&i64| all.iter().filter(|other| other == mark).count() == peers;
+    marks.iter().filter(has_all).max().copied()
 }
 
 /// Brings all reports to the first worker; other hosts keep their own.

@@ -44,6 +44,11 @@ pub trait Feed {
         false
     }
 
+    /// What it calls itself, where it does.
+    fn name(&self) -> Option<&str> {
+        None
+    }
+
     /// Rows in all, where that is known.
     fn total(&self) -> Option<u64> {
         None
@@ -259,6 +264,13 @@ impl Outlet {
             processes: 0,
             values: vec![Vec::new(); workers],
             about,
+        }
+    }
+
+    /// It calls itself `name`; of use before anything was sent.
+    pub fn rename(&mut self, name: &str) {
+        if !self.told && self.about.name != name {
+            self.about.name = name.to_owned();
         }
     }
 

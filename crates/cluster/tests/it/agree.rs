@@ -8,7 +8,7 @@ use linpoint_history::{History, Kind, Verdict};
 
 use crate::feeds::{self, Split};
 
-fn word(verdict: &Verdict) -> &'static str {
+pub fn word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Holds(_) => "holds",
         Verdict::Violated(_) => "violated",
@@ -17,7 +17,7 @@ fn word(verdict: &Verdict) -> &'static str {
 }
 
 /// A random plan of a random object.
-fn plan(rng: &mut Rng) -> (String, Plan) {
+pub fn plan(rng: &mut Rng) -> (String, Plan) {
     let kinds: Vec<Kind> = Kind::all().collect();
     let mut name = rng.pick(&kinds).name().to_owned();
     if name == "queue" && rng.chance(0.2) {
@@ -37,7 +37,7 @@ fn plan(rng: &mut Rng) -> (String, Plan) {
     (name, plan)
 }
 
-fn made(plan: &Plan, spoiled: bool) -> Option<History> {
+pub fn made(plan: &Plan, spoiled: bool) -> Option<History> {
     let spoil = spoiled.then_some(Spoil { at: 0.6, flaw: None });
     generate::history(plan, spoil).ok().map(|(history, _)| history)
 }
@@ -53,7 +53,7 @@ pub fn compare(seed: u64, count: usize) -> [usize; 3] {
             sources: 1 + rng.below(4) as usize,
             workers: 1 + rng.below(2) as usize,
             seed: rng.bits(),
-            epsilon: 0,
+            ..Split::default()
         };
         let Some(history) = made(&plan, spoiled) else { continue };
         let mut symbols = history.symbols.clone();

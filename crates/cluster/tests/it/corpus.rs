@@ -18,8 +18,8 @@ fn check_all(folder: &Path) -> usize {
         let history = formats::read_all(&input, &spec, &options).expect("a readable history");
         let implied = formats::open(&input, &spec, &options).expect("a readable history").implied_initial();
         let initial = implied.filter(|_| spec.kind == Kind::Kv);
-        let split =
-            Split { sources: 1 + number % 4, workers: 1 + number % 2, seed: number as u64, epsilon: 0 };
+        let (sources, workers, seed) = (1 + number % 4, 1 + number % 2, number as u64);
+        let split = Split { sources, workers, seed, ..Split::default() };
         let (answer, _) = feeds::run(&history, name, initial, &split).answer();
         let found = match answer.verdict {
             Verdict::Holds(_) => "linearizable",

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use linpoint_cluster::progress::Progress;
 use linpoint_cluster::report::Outcome;
 use linpoint_cluster::run::{Feeds, Job, Named};
 use linpoint_cluster::source::{Feed, Pulled};
@@ -18,17 +19,19 @@ pub struct Moody {
     symbols: Symbols,
     rng: Rng,
     longest: u64,
+    /// Rows after which it cannot be read on.
+    fails: Option<usize>,
 }
 
 impl Moody {
-    pub fn new(mut rows: Vec<Operation>, symbols: Symbols, seed: u64) -> Moody {
+    pub fn new(mut rows: Vec<Operation>, symbols: Symbols, seed: u64, fails: Option<usize>) -> Moody {
         rows.sort_by_key(return_order);
         let completed = rows.partition_point(|row| !row.is_pending());
         let mut pending = rows.split_off(completed);
         pending.sort_by_key(|row| std::cmp::Reverse(row.call));
         let mut rng = Rng::new(seed);
         let longest = 1 + rng.below(60);
-        Moody { rows: rows.into(), pending, symbols, rng, longest }
+        Moody { rows: rows.into(), pending, symbols, rng, longest, fails }
     }
 }
 
@@ -36,6 +39,12 @@ impl Feed for Moody {
     fn pull(&mut self, rows: &mut Vec<Operation>) -> Result<Pulled, Diagnostic> {
         if self.rng.chance(0.04) {
             return Ok(Pulled::Idle);
+        }
+        if let Some(left) = &mut self.fails {
+            *left = left.saturating_sub(self.longest as usize);
+            if *left == 0 {
+                return Err(Diagnostic::new("T000", "cannot be read on", ""));
+            }
         }
         let count = (1 + self.rng.below(self.longest) as usize).min(self.rows.len());
         rows.extend(self.rows.drain(..count));
@@ -52,24 +61,34 @@ impl Feed for Moody {
 }
 
 /// How a history is delivered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Split {
     pub sources: usize,
     pub workers: usize,
     pub seed: u64,
     pub epsilon: i64,
+    /// Sources cannot be read on after so many rows.
+    pub fails: Option<usize>,
+    /// Are the others read on then?
+    pub keep_going: bool,
+    pub progress: Option<Progress>,
+}
+
+/// The source of each process.
+pub fn homes(history: &History, split: &Split) -> Vec<usize> {
+    let mut rng = Rng::new(split.seed);
+    (0..history.symbols.process_count()).map(|_| rng.below(split.sources as u64) as usize).collect()
 }
 
 /// Runs a history as several sources; each process is of one of them.
 pub fn run(history: &History, spec: &str, initial: Option<Value>, split: &Split) -> Outcome {
-    let mut rng = Rng::new(split.seed);
-    let homes: Vec<usize> =
-        (0..history.symbols.process_count()).map(|_| rng.below(split.sources as u64) as usize).collect();
+    let homes = homes(history, split);
     let mut parts = vec![Vec::new(); split.sources];
     for row in &history.operations {
         parts[homes[row.process().0 as usize]].push(*row);
     }
-    let (symbols, spec, split) = (history.symbols.clone(), spec.to_owned(), split.clone());
+    let (symbols, spec, own) = (history.symbols.clone(), spec.to_owned(), split.clone());
+    let split = split.clone();
     let feeds: Feeds = Arc::new(move |worker| {
         let mine = parts.iter().enumerate().filter(|(part, _)| part % split.workers == worker);
         let named = |(part, rows): (usize, &Vec<Operation>)| Named {
@@ -79,9 +98,10 @@ pub fn run(history: &History, spec: &str, initial: Option<Value>, split: &Split)
                 initial: initial.clone().map(Wire),
                 epsilon: split.epsilon,
             },
-            feed: Box::new(Moody::new(rows.clone(), symbols.clone(), split.seed + part as u64)),
+            feed: Box::new(Moody::new(rows.clone(), symbols.clone(), split.seed + part as u64, split.fails)),
         };
         Ok(mine.map(named).collect())
     });
-    Job { workers: split.workers, ..Job::new(feeds) }.run().expect("a run in one process ends")
+    let (workers, progress, keep_going) = (own.workers, own.progress.clone(), own.keep_going);
+    Job { workers, progress, keep_going, ..Job::new(feeds) }.run().expect("a run in one process ends")
 }

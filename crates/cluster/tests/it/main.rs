@@ -3,3 +3,5 @@
 mod agree;
 mod corpus;
 mod feeds;
+mod honest;
+mod resume;
