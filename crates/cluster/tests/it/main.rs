@@ -4,4 +4,5 @@ mod agree;
 mod corpus;
 mod feeds;
 mod honest;
+mod live;
 mod resume;
