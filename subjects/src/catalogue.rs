@@ -50,9 +50,9 @@ catalogue! {
     queue "coarse-heap/late-length": CoarseHeap<u32, { coarse_heap::LATE_LENGTH }>, true;
     queue "hunt-heap": HuntHeap<u32, CORRECT>;
     queue "hunt-heap/published": HuntHeap<u32, { hunt_heap::PUBLISHED }>;
-    queue "hunt-heap/tags-stay": HuntHeap<u32, { hunt_heap::TAGS_STAY }>;
+    queue "hunt-heap/counts-as-arrived": HuntHeap<u32, { hunt_heap::COUNTS_AS_ARRIVED }>;
     queue "sundell-tsigas": sundell_tsigas::Run<CORRECT>;
-    queue "sundell-tsigas/take-by-store": sundell_tsigas::Run<{ sundell_tsigas::TAKE_BY_STORE }>;
+    queue "sundell-tsigas/take-last-by-store": sundell_tsigas::Run<{ sundell_tsigas::TAKE_LAST_BY_STORE }>;
     queue "sundell-tsigas/last-unmarked": sundell_tsigas::Run<{ sundell_tsigas::LAST_UNMARKED }>;
     queue "naive-stm-heap": NaiveStmHeap<u32, CORRECT>, true;
     queue "naive-stm-heap/fast-last": NaiveStmHeap<u32, { naive_stm_heap::FAST_LAST }>, true;

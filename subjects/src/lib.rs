@@ -22,7 +22,7 @@
 //! | [`chase_lev_deque`] | work-stealing deque | `TAKE_WITHOUT_CAS` |
 //!
 //! [`priority`] has priority queues, with [`stm`] below two of them, and [`sets`] lists and hash sets: larger objects that are explored, recorded with real
-//! threads ([`record`]) and evaluated. Where nodes are freed while the object lives, [`reclaim`] says when.
+//! threads ([`record`]) under loads that [`guide`] may choose, and evaluated. Where nodes are freed while the object lives, [`reclaim`] says when.
 //!
 //! [`monitored`] has the objects of the runtime monitor: larger, with real threads only.
 //!
@@ -38,6 +38,7 @@ pub mod bartok_stm;
 pub mod catalogue;
 pub mod chase_lev_deque;
 pub mod elimination_stack;
+pub mod guide;
 pub mod lazy_list_set;
 pub mod michael_scott_queue;
 pub mod monitored;

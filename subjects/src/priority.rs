@@ -3,8 +3,8 @@
 //! | file | queue | mutations |
 //! |---|---|---|
 //! | [`coarse_heap`] | binary heap behind one lock | `LATE_LENGTH` |
-//! | [`hunt_heap`] | binary heap with a lock a node (Hunt et al. 1996): as published, and mended | `PUBLISHED`, `TAGS_STAY` |
-//! | [`sundell_tsigas`] | lock-free skip list (Sundell & Tsigas 2003) | `TAKE_BY_STORE`, `LAST_UNMARKED` |
+//! | [`hunt_heap`] | binary heap with a lock a node (Hunt et al. 1996): as published, and mended | `PUBLISHED`, `COUNTS_AS_ARRIVED` |
+//! | [`sundell_tsigas`] | lock-free skip list (Sundell & Tsigas 2003) | `TAKE_LAST_BY_STORE`, `LAST_UNMARKED` |
 //! | [`naive_stm_heap`] | binary heap, a transaction an operation | `FAST_LAST` |
 //! | [`fine_stm_heap`] | binary heap, several transactions an operation (Dragicevic & Bauer 2009) | `PEAK_STOPS_AT_DIRTY`, `PLACE_LOOKS_UP_ONLY` |
 //!

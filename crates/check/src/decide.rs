@@ -2,12 +2,13 @@
 //!
 //! Linearizability is local (Herlihy & Wing 1990): a history of several objects is linearizable iff each object's part is. So a
 //! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides. So is
-//! a map, entry by entry, as long as nobody asks for its size.
+//! a map, entry by entry, as long as nobody asks for its size. A long history of one object is split by value or by time where that is sound ([`pieces`]).
 //!
 //! Touching operations of one process (`a.ret == b.call`) are handled by enclosure, see [`crate::timeline`]: what holds
 //! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
 
 mod objects;
+mod pieces;
 mod race;
 mod touching;
 
@@ -264,7 +265,11 @@ fn check_feed(
             part.decide_all(&objects, symbols, options.threads, sink)?
         }
     } else {
-        part.decide(&feed, &mut Names::Own(symbols), sink)?
+        let split = if sink.is_none() { pieces::decide(&part, &feed, symbols, pieces::LEAST)? } else { None };
+        match split {
+            Some(found) => found,
+            None => part.decide(&feed, &mut Names::Own(symbols), sink)?,
+        }
     };
     let named = keyed || objects.len() > 1;
     Ok(Answer {

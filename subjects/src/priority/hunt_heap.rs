@@ -17,8 +17,8 @@
 //! is in the heap or under the locks of a removal that moves down, which nobody overtakes; so the root is the smallest. Of an insertion, where its element is first compared with an
 //! available parent and stays, or where it is made available at the root, or where a removal takes it.
 //!
-//! Mutation [`TAGS_STAY`]: a removal that moves down swaps elements and leaves tags where they are. Expected: not linearizable; an element on its way
-//! that is swapped up counts as arrived below a larger one, and the larger one is removed first.
+//! Mutation [`COUNTS_AS_ARRIVED`]: a removal that swaps an element on its way up to a child of the root makes it available. Expected: not linearizable; its insertion ends, it stays below a
+//! larger root, and that one is removed first.
 
 use linpoint::sync::{Mutex, MutexGuard};
 
@@ -28,8 +28,8 @@ use crate::priority::{bit_reversed, has_operations};
 /// A removal lets go of the last element's node before it locks the root: the algorithm as it was published.
 pub const PUBLISHED: u8 = 1;
 
-/// A removal swaps elements without their tags.
-pub const TAGS_STAY: u8 = 2;
+/// An element that a removal moves up, next to the root, is no longer on its way.
+pub const COUNTS_AS_ARRIVED: u8 = 2;
 
 /// A priority queue of bounded size.
 pub struct HuntHeap<P = u32, const MUTATION: u8 = CORRECT> {
@@ -170,10 +170,9 @@ impl<P: Ord + Copy, const MUTATION: u8> HuntHeap<P, MUTATION> {
             if child.element >= node.element {
                 return;
             }
-            if MUTATION == TAGS_STAY {
-                std::mem::swap(&mut child.element, &mut node.element);
-            } else {
-                std::mem::swap(&mut *child, &mut *node);
+            std::mem::swap(&mut *child, &mut *node);
+            if MUTATION == COUNTS_AS_ARRIVED && at / 2 == 1 {
+                node.tag = Tag::Available;
             }
             (at, node) = (below, child);
         }

@@ -3,8 +3,8 @@
 //!
 //! Linearization point: that of the transaction ([`crate::stm`]).
 //!
-//! Mutation [`FAST_LAST`]: a removal that sees one element takes it by fast access: it looks at the element, then changes the size from one to zero. Expected: not
-//! linearizable; where the element left and another came in between, the first is returned twice and the other lost.
+//! Mutation [`FAST_LAST`]: a removal that sees one element takes it by fast access: it looks at the element, then changes the size from one to zero and gives it no new version. Expected: not
+//! linearizable; a transaction that read the size before commits all the same, and the element is returned twice.
 
 use crate::CORRECT;
 use crate::priority::has_operations;
@@ -54,7 +54,7 @@ impl<P: Packed, const MUTATION: u8> NaiveStmHeap<P, MUTATION> {
         if MUTATION == FAST_LAST
             && self.stm.peek(&self.size).is_some_and(|(size, _)| size == 1)
             && let Some((first, _)) = self.stm.peek(&self.slots[1])
-            && self.stm.change(&self.size, 1, 0, || true)
+            && self.stm.change_unseen(&self.size, 1, 0)
         {
             return Some(P::unpack(first));
         }

@@ -13,7 +13,7 @@
 //! end searches for the node once more, which unlinks it wherever it still is, and retires it. It cannot come back: a link to it is made by its insertion, which has ended,
 //! or by unlinking a marked node in front of it, and that one is only reachable while the search would have met it.
 //!
-//! Mutation [`TAKE_BY_STORE`]: taking is a load and a store. Expected: not linearizable; two removals return the same element.
+//! Mutation [`TAKE_LAST_BY_STORE`]: taking a node with none behind it is a load and a store. Expected: not linearizable; two removals return the same element.
 //!
 //! Mutation [`LAST_UNMARKED`]: a removal that takes the only node, with nothing behind it, does not mark its lowest link and cuts the list off before it instead. Expected: not
 //! linearizable; an insertion that linked its node there meanwhile is lost.
@@ -26,8 +26,8 @@ use linpoint::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8};
 use crate::CORRECT;
 use crate::reclaim::{Epoch, Keep, Reclaim};
 
-/// The mark is looked at and then set.
-pub const TAKE_BY_STORE: u8 = 1;
+/// The last node's mark is looked at and then set.
+pub const TAKE_LAST_BY_STORE: u8 = 1;
 
 /// The end of the list is not marked.
 pub const LAST_UNMARKED: u8 = 2;
@@ -135,7 +135,7 @@ impl<P: Ord + Copy, R: Reclaim<Node<P, LEVELS>>, const LEVELS: usize, const MUTA
             // SAFETY: it was linked after this operation pinned.
             let node = unsafe { first.as_ref() }?;
             if !node.taken.load(SeqCst) {
-                let taken = if MUTATION == TAKE_BY_STORE {
+                let taken = if MUTATION == TAKE_LAST_BY_STORE && node.next[0].load(SeqCst).is_null() {
                     node.taken.store(true, SeqCst);
                     true
                 } else {
@@ -145,7 +145,7 @@ impl<P: Ord + Copy, R: Reclaim<Node<P, LEVELS>>, const LEVELS: usize, const MUTA
                     self.unlink(node, first);
                     let priority = node.priority;
                     // With a broken mark two removals take it, and neither may free it.
-                    if MUTATION != TAKE_BY_STORE {
+                    if MUTATION != TAKE_LAST_BY_STORE {
                         self.release(first, &guard);
                     }
                     return Some(priority);
