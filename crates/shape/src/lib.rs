@@ -38,6 +38,7 @@ pub mod layout;
 mod list;
 mod merge;
 pub mod mutants;
+mod parallel;
 pub mod prove;
 mod records;
 mod reference;

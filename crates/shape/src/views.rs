@@ -13,6 +13,8 @@
 //! Cutting a record only forgets names, which makes it stand for more. But a record that was cut may fail where the whole view does not; such a failure
 //! must not be passed over, for then what follows the step would be lost: any trouble in a merged structure ends the analysis as trouble does anywhere.
 //!
+//! Pairs of views and records that are due are worked out in batches, on all cores; what comes of them is added in order, so the result does not depend on how many there are.
+//!
 //! Locks in records' fields are known only for the two threads shown. Taking one is invisible to others, except that two threads that hold one lock are never merged.
 
 use std::collections::VecDeque;
@@ -22,6 +24,7 @@ use rustc_hash::FxHashMap;
 use crate::budget::Budget;
 use crate::layout::{Layout, Mask, STRANGER, Scalar};
 use crate::merge::{merge, project};
+use crate::parallel::in_parallel;
 use crate::records::{Cut, cut, cuts, holds_nameless};
 use crate::run::{Halt, Steps, Trouble, Ways};
 use crate::store::{Domain, Store};
@@ -82,7 +85,7 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
     }
     let ops: Vec<usize> = (0..steps.layout.roles.len()).collect();
     let fail = |halt: Halt| crate::threads::trouble(&halt);
-    for view in &found.views.all {
+    let own = |view: &Structure| -> Result<(), String> {
         let pc = view.threads[0].pc;
         let mut out = Vec::new();
         if pc == IDLE {
@@ -103,15 +106,17 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
                 }
             }
         }
-        if out.iter().any(|next| !found.views.covers(&(), next)) {
-            return Err("a step leads out of the views".into());
+        match out.iter().any(|next| !found.views.covers(&(), next)) {
+            true => Err("a step leads out of the views".into()),
+            false => Ok(()),
         }
-    }
+    };
+    in_parallel(&found.views.all, own).into_iter().collect::<Result<(), String>>()?;
     let mut groups: FxHashMap<Shared, Vec<&Structure>> = FxHashMap::default();
     for view in &found.views.all {
         groups.entry(shared_part(steps.layout, view)).or_default().push(view);
     }
-    for (record, at) in found.records.all.iter().zip(&found.steps_of) {
+    let met = |(record, at): &(&Structure, (u16, u16))| -> Result<(), String> {
         for view in groups.get(&shared_part(steps.layout, record)).into_iter().flatten() {
             for next in interference(steps, view, record, *at).map_err(fail)? {
                 if !found.views.covers(&(), &next) {
@@ -119,8 +124,10 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
                 }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    let records: Vec<_> = found.records.all.iter().zip(found.steps_of.iter().copied()).collect();
+    in_parallel(&records, met).into_iter().collect()
 }
 
 #[derive(Default)]
@@ -162,18 +169,12 @@ impl Search<'_, '_> {
             // Own steps first: interference then meets views that are complete.
             let done = if let Some(view) = self.open_views.pop_front() {
                 self.own_steps(view)
-            } else if let Some(record) = self.open_records.pop_front() {
-                self.record_open[record as usize] = false;
-                let mut views = self.members[self.record_group[record as usize] as usize].views.clone();
-                // Views whose turn comes anyway meet the record then.
-                views.retain(|view| !self.view_state[*view as usize].1);
-                views.iter().try_for_each(|view| self.interfere(*view, record))
-            } else if let Some(view) = self.shaken.pop_front() {
-                self.view_state[view as usize].1 = false;
-                let records = self.members[self.view_group[view as usize] as usize].records.clone();
-                records.iter().try_for_each(|record| self.interfere(view, *record))
             } else {
-                return;
+                let pairs = self.due_pairs();
+                if pairs.is_empty() {
+                    return;
+                }
+                self.interfere(&pairs)
             };
             if let Err(halt) = done {
                 self.found.end = End::Halt(Box::new(halt));
@@ -270,16 +271,45 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    fn interfere(&mut self, view: u32, record: u32) -> Result<(), Halt> {
-        let at = self.found.steps_of[record as usize];
-        let view = self.found.views.all[view as usize].clone();
-        let record = &self.found.records.all[record as usize];
-        self.found.merges += 1;
-        let out = interference(self.steps, &view, record, at)?;
-        out.into_iter().for_each(|next| self.add_view(next));
+    /// Views and records that are due to meet, a batch of them: of new records with all views, then of new views with all records.
+    fn due_pairs(&mut self) -> Vec<(u32, u32)> {
+        let mut pairs = Vec::new();
+        while pairs.len() < BATCH {
+            if let Some(record) = self.open_records.pop_front() {
+                self.record_open[record as usize] = false;
+                let views = &self.members[self.record_group[record as usize] as usize].views;
+                // Views whose turn comes anyway meet the record then.
+                let due = views.iter().filter(|view| !self.view_state[**view as usize].1);
+                pairs.extend(due.map(|view| (*view, record)));
+            } else if let Some(view) = self.shaken.pop_front() {
+                self.view_state[view as usize].1 = false;
+                let records = &self.members[self.view_group[view as usize] as usize].records;
+                pairs.extend(records.iter().map(|record| (view, *record)));
+            } else {
+                break;
+            }
+        }
+        pairs
+    }
+
+    /// Lets each record's step happen to its view. Pairs are worked out side by side and taken in order; a view that changes meanwhile is due once more.
+    fn interfere(&mut self, pairs: &[(u32, u32)]) -> Result<(), Halt> {
+        self.found.merges += pairs.len() as u64;
+        let Found { views, records, steps_of, .. } = &self.found;
+        let steps = self.steps;
+        let found = in_parallel(pairs, |(view, record)| {
+            let (view, at) = (&views.all[*view as usize], steps_of[*record as usize]);
+            interference(steps, view, &records.all[*record as usize], at)
+        });
+        for out in found {
+            out?.into_iter().for_each(|next| self.add_view(next));
+        }
         Ok(())
     }
 }
+
+/// So many pairs are worked out before what comes of them is added.
+const BATCH: usize = 64;
 
 /// What the view may be after the record's step.
 fn interference(
