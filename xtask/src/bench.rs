@@ -6,6 +6,7 @@
 //! (`fastlin/fastlin`, `porcupine-driver/porcupine-driver`), see `docs/benchmarks.md`.
 
 pub mod bars;
+pub mod charts;
 mod child;
 mod file;
 pub mod history;
@@ -56,12 +57,29 @@ impl Options {
 /// Builds and runs a benchmark that has its peers as dependencies and so is a workspace of its own.
 pub fn workspace(suite: &str) -> Result<(), String> {
     let manifest = crate::root().join("benches").join(suite).join("Cargo.toml");
-    let status = Command::new("cargo")
+    // What it prints is shown, and charts are made of the figures in it.
+    let output = Command::new("cargo")
         .args(["run", "--release", "--manifest-path"])
         .arg(manifest)
-        .status()
+        .stderr(std::process::Stdio::inherit())
+        .output()
         .map_err(|error| format!("cargo does not start: {error}"))?;
-    if status.success() { Ok(()) } else { Err("the benchmark failed".to_owned()) }
+    let text = String::from_utf8_lossy(&output.stdout);
+    print!("{text}");
+    if !output.status.success() {
+        return Err("the benchmark failed".to_owned());
+    }
+    if suite == "monitor" {
+        let title = "What logging an operation costs (call, commit, return)";
+        charts::bars(
+            "monitor-cost.svg",
+            title,
+            "nanoseconds",
+            &["one thread", "two threads"],
+            &charts::figures(&text, "ns"),
+        );
+    }
+    Ok(())
 }
 
 /// One run of `linpoint check`.

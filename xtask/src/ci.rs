@@ -1,7 +1,7 @@
 //! Everything a change must pass, in the order in which mistakes are cheapest to find.
 //!
-//! Needs a Rust toolchain with rustfmt and clippy and nothing else; runs tests with `cargo nextest` where that is installed. The solvers that tests of proofs need
-//! are set up first; where they cannot be had, those tests say by name that they were skipped.
+//! Needs a Rust toolchain with rustfmt and clippy and nothing else; runs tests with `cargo nextest` where that is installed. The solvers that tests of proofs need, and the
+//! browser that tests of pages need, are set up first; where they cannot be had, those tests say by name that they were skipped.
 
 mod dependencies;
 
@@ -16,6 +16,8 @@ pub fn run() -> Result<(), String> {
     step("clippy, with Parquet", cargo(&[&parquet[..], &["--", "-D", "warnings"]].concat()))?;
     eprintln!("== solvers");
     crate::solvers::set_up();
+    eprintln!("== browser");
+    crate::browser::set_up();
     if is_installed("nextest") {
         step("tests", cargo(&["nextest", "run", "--workspace", "--no-tests=pass"]))?;
     } else {

@@ -3,8 +3,11 @@
 //! ```text
 //! cargo xtask ci                                     everything a change must pass
 //! cargo xtask solvers                                z3 and cvc5, which proofs need, into a folder of the project's own
+//! cargo xtask browser                                Chromium, which tests of pages need, where it can be installed
+//! cargo xtask gallery                                pictures of six pages, light and dark, into docs/gallery
 //! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
+//! cargo xtask bench charts [--quick]                 how time grows with operations, processes and both, as SVG in docs/charts
 //! cargo xtask bench explore                          executions per second of the explorer, beside loom and shuttle
 //! cargo xtask bench model                            states per second of the explorer of models, beside stateright
 //! cargo xtask bench shape                            proofs of linked structures, beside Amit's table 5.1
@@ -12,15 +15,16 @@
 //! ```
 
 mod bench;
+mod browser;
 mod ci;
-#[allow(dead_code)]
+mod gallery;
 mod plot;
 mod solvers;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | solvers | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench explore | bench model | bench shape | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | bench explore | bench model | bench shape | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -28,11 +32,16 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["ci"] => ci::run(),
         ["solvers"] => solvers::run(),
-        ["bench", suite @ ("history" | "bars"), options @ ..] => match bench::Options::read(options) {
-            Some(options) if *suite == "history" => bench::history::run(&options),
-            Some(options) => bench::bars::run(&options),
-            None => Err(USAGE.into()),
-        },
+        ["browser"] => browser::run(),
+        ["gallery"] => gallery::run(),
+        ["bench", suite @ ("history" | "bars" | "charts"), options @ ..] => {
+            match bench::Options::read(options) {
+                Some(options) if *suite == "history" => bench::history::run(&options),
+                Some(options) if *suite == "charts" => bench::charts::run(&options),
+                Some(options) => bench::bars::run(&options),
+                None => Err(USAGE.into()),
+            }
+        }
         ["bench", "shape"] => bench::shape::run(),
         ["bench", suite @ ("explore" | "model" | "monitor")] => bench::workspace(suite),
         _ => Err(USAGE.into()),

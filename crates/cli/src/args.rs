@@ -60,6 +60,8 @@ pub enum Command {
     Watch(crate::watch::WatchArgs),
     /// Use a real store with a few clients, record what they did, and break things on the way
     Collect(crate::collect::CollectArgs),
+    /// See the five methods at work on examples, with a page for each; takes a few minutes
+    Tour(crate::tour::TourArgs),
     /// Write programs of the algorithm language in the one layout
     Fmt(crate::fmt::FmtArgs),
     /// List the built-in specifications and their operations

@@ -17,6 +17,7 @@ mod progress;
 mod prove;
 mod refine;
 mod text;
+mod tour;
 mod view;
 mod watch;
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Watch(args) => watch::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::Tour(args) => tour::run(&args),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),
     };

@@ -37,10 +37,7 @@ impl Report {
         if let Some((judged, finding)) = worst {
             match &finding.found {
                 Found::Refused(refused) => view.history = Some(history(refused)),
-                Found::View(difference) => {
-                    view.comparison = Some(comparison(judged, difference));
-                    view.history = difference.after.as_ref().map(|seen| one(seen, &headline));
-                }
+                Found::View(difference) => view.comparison = Some(comparison(judged, difference)),
                 Found::Mistake(_) | Found::Unknown(_) => {}
             }
         }
@@ -70,11 +67,11 @@ impl Report {
         }
         Summary {
             checked: format!(
-                "{} operations of {} objects ({}): each answer against the specification at the operation's commit{}.",
+                "{} operations of {} ({}): each answer against the specification at the operation's commit{}.",
                 self.operations(),
-                self.objects.len(),
+                objects(self.objects.len()),
                 specs.join(", "),
-                if views > 0 { format!("; the state that writes add up to, of {views} objects") } else { String::new() }
+                if views > 0 { format!("; the state that writes add up to, of {}", objects(views)) } else { String::new() }
             ),
             rests_on: match verdict {
                 view::Verdict::Holds => "The order of commits, replayed through the specification one after another.",
@@ -93,6 +90,10 @@ impl Report {
             again: String::new(),
         }
     }
+}
+
+fn objects(count: usize) -> String {
+    if count == 1 { "one object".to_owned() } else { format!("{count} objects") }
 }
 
 /// What was found, without the lists that are drawn.
@@ -144,11 +145,6 @@ fn history(refused: &Refused) -> History {
             history.bars.iter().position(|bar| (bar.call, bar.ret) == (wanted.call, wanted.ret));
     }
     history
-}
-
-/// One operation, after which something was wrong.
-fn one(seen: &Seen, reason: &str) -> History {
-    History { impossible: Some(0), reason: reason.to_owned(), ..lanes(std::slice::from_ref(seen)) }
 }
 
 fn lanes(operations: &[Seen]) -> History {

@@ -144,6 +144,7 @@ pub fn run() -> Result<(), String> {
         super::today()
     );
     let mut missed = 0;
+    let (mut times, mut sizes) = (Vec::new(), Vec::new());
     for row in ROWS {
         let file = crate::root().join("corpus").join(format!("{}.lin", row.file));
         let (mut best, mut peak, mut answer) = (f64::INFINITY, 0, Json::Null);
@@ -160,6 +161,12 @@ pub fn run() -> Result<(), String> {
             }
         }
         let verdict = answer["verdict"].as_str().unwrap_or("no answer");
+        let theirs = row.text.map(|(seconds, states)| (f64::from(seconds), f64::from(states)));
+        times.push((row.name.to_owned(), vec![Some(best), theirs.map(|(seconds, _)| seconds)]));
+        sizes.push((
+            row.name.to_owned(),
+            vec![answer["structures"].as_f64(), theirs.map(|(_, states)| states)],
+        ));
         let passed = verdict == row.verdict && best <= row.most_s;
         missed += u32::from(!passed);
         let text = row.text.map_or_else(String::new, |(seconds, states)| format!("{seconds}, {states}"));
@@ -172,5 +179,14 @@ pub fn run() -> Result<(), String> {
             if passed { "pass" } else { "**miss**" }
         );
     }
+    let names = ["Linpoint", "Amit 2007"];
+    super::charts::bars("shape-time.svg", "Time a structure", "seconds", &names, &times);
+    super::charts::bars(
+        "shape-structures.svg",
+        "Structures, and states of Amit 2007",
+        "number",
+        &names,
+        &sizes,
+    );
     if missed == 0 { Ok(()) } else { Err(format!("{missed} missed")) }
 }

@@ -1,6 +1,7 @@
 //! The command as people and scripts meet it: exit code, standard output and standard error together.
 
 mod bad_input;
+mod browser;
 mod confidence;
 mod corpus;
 mod explore;

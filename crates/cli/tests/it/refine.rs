@@ -54,12 +54,22 @@ fn a_clean_log_refines() {
     assert_eq!(json["basis"]["torn_bytes"], 0);
 }
 
-#[test]
-fn a_wrong_answer_does_not() {
-    let path = log("wrong.linlog", |object| {
+/// A log with an answer that the specification does not allow.
+pub fn wrong_answer(name: &str) -> PathBuf {
+    log(name, |object| {
         insert(object, 1, 10, 10);
         get(object, 1, None);
-    });
+    })
+}
+
+/// A log with a write that does not add up to the specification's state.
+pub fn wrong_view(name: &str) -> PathBuf {
+    log(name, |object| insert(object, 1, 10, 11))
+}
+
+#[test]
+fn a_wrong_answer_does_not() {
+    let path = wrong_answer("wrong.linlog");
     let said = check(&path, &[], 1, "does not refine");
     assert!(said.contains("get(1) -> null"), "{said}");
     let json = check(&path, &["--json"], 1, "{");
@@ -72,7 +82,7 @@ fn a_wrong_answer_does_not() {
 
 #[test]
 fn a_view_that_differs_is_seen_with_the_view_only() {
-    let path = log("view.linlog", |object| insert(object, 1, 10, 11));
+    let path = wrong_view("view.linlog");
     check(&path, &[], 0, "refines");
     let said = check(&path, &["--view"], 1, "does not refine");
     assert!(said.contains("at 1 the specification has 10, the implementation 11"), "{said}");

@@ -175,6 +175,14 @@ function drawGraph(svg, boxes, arrows, label, inRow = false) {
       const ty = b.y + Math.min(b.h / 2, 13) + nth * 9;
       const bend = Math.max(22, (b.x - sx) / 2);
       d = `M${sx},${sy} C${sx + bend},${sy} ${b.x - bend},${ty} ${b.x - 2},${ty}`;
+      // Around what stands in between.
+      const between = boxes.filter((box) => box.x > a.x && box.x + box.w < b.x && box.y - 6 < Math.max(sy, ty) && box.y + box.h + 6 > Math.min(sy, ty));
+      if (between.length) {
+        const below = Math.max(...between.map((box) => box.y + box.h)) + 14 + nth * 8;
+        const from = Math.min(...between.map((box) => box.x));
+        const to = Math.max(...between.map((box) => box.x + box.w));
+        d = `M${sx},${sy} C${sx + 20},${sy} ${from - 24},${below} ${from + 6},${below} L${to - 6},${below} C${to + 24},${below} ${b.x - 24},${b.y + b.h - 8} ${b.x - 2},${b.y + b.h - 8}`;
+      }
     } else if (a === b) {
       d = `M${sx},${sy} C${sx + 36},${sy - 10} ${sx + 36},${a.y + a.h + 22} ${a.x + a.w - 12},${a.y + a.h + 2}`;
     } else {

@@ -24,7 +24,7 @@ function el(name, attributes = {}, ...children) {
     else if (key === 'class') made.className = value;
     else made.setAttribute(key, value === true ? '' : value);
   }
-  for (const child of children.flat()) {
+  for (const child of children.flat(3)) {
     if (child === null || child === undefined || child === '') continue;
     made.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
@@ -43,8 +43,9 @@ function svgEl(name, attributes = {}, ...children) {
   return made;
 }
 
+// Puts children in place of what an element has.
 function clear(element, ...children) {
-  element.replaceChildren(...children);
+  element.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== ''));
   return element;
 }
 

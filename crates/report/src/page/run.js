@@ -56,7 +56,7 @@ class RunPart {
 
   table() {
     const { run } = this;
-    const arcs = this.claims.length ? el('th', { class: 'arcs', style: '' }, '') : null;
+    const arcs = this.claims.length ? el('th', { class: 'arcs' }, '') : null;
     if (arcs) arcs.style.minWidth = '64px';
     const head = el('tr', {}, el('th', { scope: 'col' }, '#'), arcs, run.threads.map((name) => el('th', { scope: 'col' }, value(name, 40))));
     const rows = [];
@@ -72,7 +72,7 @@ class RunPart {
         return;
       }
       fold();
-      const what = el('td', { class: `who ${step.kind}` }, step.line && step.kind === 'step' ? el('span', { class: 'ln' }, step.line) : null, { call: '▷ ', return: '◁ ', step: '' }[step.kind], value(step.text, 300), k === run.wrong ? ' ✗' : '', step.place ? el('div', { class: 'place' }, value(step.place, 200)) : null);
+      const what = el('td', { class: `who ${step.kind}` }, step.line && step.kind === 'step' ? el('span', { class: 'ln' }, step.line) : null, { call: '▷ ', return: '◁ ', step: '' }[step.kind], value(step.text, 300), k === run.wrong ? ' ✗' : '', step.place ? el('div', { class: 'place', title: show(step.place, 300) }, value(step.place, 200)) : null);
       const cells = run.threads.map((_, thread) => (thread === step.thread ? what : el('td', {})));
       const row = el('tr', { class: k === run.wrong ? 'wrong' : '', click: () => this.slide.to(k + 1) }, el('td', { class: 'num' }, k + 1), arcs ? el('td', { class: 'arcs' }) : null, cells);
       this.rows.set(k + 1, row);
@@ -140,12 +140,15 @@ class RunPart {
     const step = n > 0 ? run.steps[n - 1] : null;
     if (this.memoryTitle) this.draw(n, step);
     if (this.lines) {
+      // A call and a return have no line of their own: the thread's last one stays.
+      let last = n - 1;
+      while (last >= 0 && (run.steps[last].thread !== step.thread || !run.steps[last].line)) last--;
+      const now = last >= 0 ? run.steps[last].line : 0;
       this.lines.forEach((line, k) => {
-        const here = step && step.line === k + 1;
-        line.classList.toggle('at', !!here);
-        line.firstChild.textContent = `${here ? `${show(run.threads[step.thread], 3) ? '▶ ' : ''}` : ''}${k + 1}`;
+        line.classList.toggle('at', now === k + 1);
+        line.firstChild.textContent = `${now === k + 1 ? '▶ ' : ''}${k + 1}`;
       });
-      const at = step && step.line ? this.lines[step.line - 1] : null;
+      const at = now ? this.lines[now - 1] : null;
       if (at) this.listing.scrollTop = at.offsetTop - this.listing.offsetTop - this.listing.clientHeight / 2;
     }
     if (step) announce(`step ${n}, ${run.threads[step.thread]}: ${step.text}`);

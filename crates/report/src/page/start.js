@@ -9,9 +9,9 @@
   startSummary(view);
   const parts = {};
   window.linpoint = parts;
+  if (view.comparison) comparisonPart(view.comparison);
   if (view.history) parts.history = new HistoryPart(view.history);
   if (view.run) parts.run = new RunPart(view);
-  if (view.comparison) comparisonPart(view.comparison);
   if (view.proof) parts.proof = new ProofPart(view.proof);
   if (view.shapes && view.shapes.structures.length) parts.shapes = new ShapesPart(view.shapes);
   if (view.source && !view.run) {

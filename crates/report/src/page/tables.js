@@ -49,11 +49,11 @@ function comparisonPart(data) {
     const differs = one.left !== one.right;
     return el('tr', { class: differs ? 'differs' : '' }, el('td', { class: 'left' }, value(one.key, 200)), el('td', { class: 'left' }, missing(one.left)), el('td', { class: 'sign' }, differs ? '≠' : '='), el('td', { class: 'left' }, missing(one.right)));
   });
-  const table = el('table', { class: 'grid' }, el('thead', {}, el('tr', {}, ['key', data.left, '', data.right].map((name) => el('th', { scope: 'col' }, show(name))))), el('tbody', {}, rows));
+  const table = el('table', { class: 'grid left' }, el('thead', {}, el('tr', {}, ['key', data.left, '', data.right].map((name) => el('th', { scope: 'col' }, show(name))))), el('tbody', {}, rows));
   const writes = (data.writes || []).map((one) => el('tr', {}, el('td', { class: 'left' }, one.number), el('td', { class: 'left' }, value(one.thread)), el('td', { class: 'left' }, value(one.location)), el('td', { class: 'left' }, value(one.value))));
   part.append(el('div', { class: 'card' }, el('div', { class: 'tall', tabindex: '0', role: 'region', 'aria-label': 'Entries of both states' }, table)));
   if (writes.length) {
-    part.append(el('h2', {}, 'The last writes to these entries'), el('div', { class: 'card tall', tabindex: '0', role: 'region', 'aria-label': 'Writes' }, el('table', { class: 'grid' }, el('thead', {}, el('tr', {}, ['record', 'thread', 'where', 'what'].map((name) => el('th', { scope: 'col' }, name)))), el('tbody', {}, writes))));
+    part.append(el('h2', {}, 'The last writes to these entries'), el('div', { class: 'card tall', tabindex: '0', role: 'region', 'aria-label': 'Writes' }, el('table', { class: 'grid left' }, el('thead', {}, el('tr', {}, ['record', 'thread', 'where', 'what'].map((name) => el('th', { scope: 'col' }, name)))), el('tbody', {}, writes))));
   }
 }
 

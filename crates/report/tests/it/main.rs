@@ -1,0 +1,4 @@
+//! The crate from outside: drawings for a terminal, pictures, traces.
+
+mod outputs;
+mod terminal;
