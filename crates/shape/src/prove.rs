@@ -13,7 +13,7 @@ use linpoint_lang::Program;
 use linpoint_lang::program::MarkKind;
 use linpoint_model::Mode;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Progress};
 use crate::exec::Points;
 use crate::infer::candidates;
 use crate::initial::initial;
@@ -143,9 +143,14 @@ const LARGE_CLIENTS: Duration = Duration::from_secs(20);
 
 /// Proves, refutes, or says why not.
 pub fn prove(program: &Program, settings: &Settings) -> Report {
+    prove_watched(program, settings, &|_| {})
+}
+
+/// The same, and tells now and then how far it is.
+pub fn prove_watched(program: &Program, settings: &Settings, watch: &dyn Fn(Progress)) -> Report {
     let start = Instant::now();
     let mut attempt =
-        Attempt { program, settings, start, structures: 0, tried: 0, gap: None, late: Vec::new() };
+        Attempt { program, settings, watch, start, structures: 0, tried: 0, gap: None, late: Vec::new() };
     let verdict = attempt.run();
     Report { verdict, structures: attempt.structures, tried: attempt.tried, elapsed: start.elapsed() }
 }
@@ -153,6 +158,7 @@ pub fn prove(program: &Program, settings: &Settings) -> Report {
 struct Attempt<'p, 's> {
     program: &'p Program,
     settings: &'s Settings,
+    watch: &'s dyn Fn(Progress),
     start: Instant,
     structures: usize,
     tried: usize,
@@ -255,7 +261,7 @@ impl Attempt<'_, '_> {
 
     fn analyse(&mut self, layout: &Layout<'_>, points: &Points, time: Duration) -> Result<Invariant, Gap> {
         let steps = Steps { layout, points };
-        let budget = Budget::new(Some(time), self.settings.memory);
+        let budget = Budget::new(Some(time), self.settings.memory, self.watch);
         let refused = |reason: String| Gap { reason, halt: None };
         let Some(client) = self.client(layout) else {
             let start = initial(layout, 1).map_err(refused)?;

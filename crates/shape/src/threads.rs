@@ -53,7 +53,7 @@ pub fn analyse(
     start: Structure,
     client: &Client,
     domain: Domain,
-    budget: &Budget,
+    budget: &Budget<'_>,
 ) -> Found {
     let mut search = Search {
         steps,
@@ -68,7 +68,8 @@ pub fn analyse(
     while let Some(id) = search.open.pop_front() {
         visited += 1;
         if visited.is_multiple_of(256)
-            && let Some(limit) = budget.spent(search.found.store.bytes())
+            && let Some(limit) =
+                budget.spent(search.found.store.all.len(), search.open.len(), search.found.store.bytes())
         {
             search.found.end = End::Limit(limit.into());
             break;

@@ -50,7 +50,7 @@ pub struct Found {
 type Shared = (u64, Vec<Mask>);
 
 /// Closes the views of a program under steps and interference.
-pub fn analyse(steps: &Steps<'_, '_>, start: Structure, budget: &Budget) -> Found {
+pub fn analyse(steps: &Steps<'_, '_>, start: Structure, budget: &Budget<'_>) -> Found {
     let mut search = Search {
         steps,
         ops: (0..steps.layout.roles.len()).collect(),
@@ -156,12 +156,14 @@ struct Search<'a, 'p> {
 }
 
 impl Search<'_, '_> {
-    fn run(&mut self, budget: &Budget) {
+    fn run(&mut self, budget: &Budget<'_>) {
         let mut turns = 0_u64;
         while matches!(self.found.end, End::Proved) {
             turns += 1;
+            let Found { views, records, .. } = &self.found;
+            let waiting = self.open_views.len() + self.shaken.len();
             if turns.is_multiple_of(64)
-                && let Some(limit) = budget.spent(self.found.views.bytes() + self.found.records.bytes())
+                && let Some(limit) = budget.spent(views.all.len(), waiting, views.bytes() + records.bytes())
             {
                 self.found.end = End::Limit(limit.into());
                 return;

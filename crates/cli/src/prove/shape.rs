@@ -1,8 +1,9 @@
 //! The shape analysis: arguments, and the verdict as text, JSON and pictures.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
@@ -10,11 +11,12 @@ use linpoint_lang::program::MarkKind;
 use linpoint_lang::span::line_column;
 use linpoint_model::Verdict as Explored;
 use linpoint_report::view::{self, Summary, View};
+use linpoint_shape::budget::Progress;
 use linpoint_shape::certificate;
 use linpoint_shape::draw;
 use linpoint_shape::exec::{Point, Points};
 use linpoint_shape::layout::Layout;
-use linpoint_shape::prove::{Choice, Invariant, Proof, Report, Scope, Settings, Verdict, prove};
+use linpoint_shape::prove::{Choice, Invariant, Proof, Report, Scope, Settings, Verdict, prove_watched};
 use linpoint_shape::refute::Refutation;
 use linpoint_shape::store::Domain;
 use linpoint_shape::structure::Structure;
@@ -106,7 +108,11 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         memory: shape.memory_limit.unwrap_or(4 << 30),
         refute: true,
     };
-    let report = prove(program, &settings);
+    let bar = std::cell::OnceCell::new();
+    let report = prove_watched(program, &settings, &|now| show_progress(&bar, now));
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
     if let Some(path) = &shape.dump {
         write(path, &pictures(program, &report))?;
     }
@@ -410,4 +416,15 @@ fn size(invariant: &Invariant) -> String {
         }
         Invariant::Whole(found) => format!("{} structures", found.store.all.len()),
     }
+}
+
+/// A line on standard error while the analysis goes on, where that is a terminal.
+fn show_progress(bar: &std::cell::OnceCell<indicatif::ProgressBar>, now: Progress) {
+    if now.elapsed < Duration::from_millis(500) || !std::io::stderr().is_terminal() {
+        return;
+    }
+    let bar = bar.get_or_init(indicatif::ProgressBar::new_spinner);
+    let rate = now.structures as f64 / now.elapsed.as_secs_f64();
+    bar.set_message(format!("{} structures, {rate:.0}/s, {} due", now.structures, now.waiting));
+    bar.tick();
 }

@@ -22,7 +22,7 @@ fn check(name: &str, points: Option<Points>, bounds: &[(usize, u8)], most: usize
     let program = program(name);
     let layout = Layout::new(&program).expect("a program that is modelled");
     let start = initial(&layout, 1).expect("an initial state");
-    let budget = Budget::new(None, ROOM);
+    let budget = Budget::new(None, ROOM, &|_| {});
     let tried = match points {
         Some(points) => vec![points],
         None => candidates(&layout),
@@ -99,7 +99,7 @@ fn the_net_catches_missing_views() {
         initial(&layout, 1).expect("initial"),
         &Client::general(&layout, 1),
         Domain::Joined,
-        &Budget::new(None, ROOM),
+        &Budget::new(None, ROOM, &|_| {}),
     );
     let store: &Store<()> = &alone.store;
     let world = World::new(&layout, &points, 2, 1);
