@@ -1,7 +1,7 @@
 //! A report as view data, for a page: the first finding drawn, the others named.
 //!
 //! ```no_run
-//! # let monitor = linpoint_monitor::Monitor::builder().start();
+//! # let monitor = linpoint_monitor::Monitor::builder().start().expect("a monitor");
 //! let report = monitor.finish();
 //! std::fs::write("run.html", report.page()).expect("a file that can be written");
 //! ```
