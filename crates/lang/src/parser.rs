@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
         return (File::default(), vec![error]);
     }
     let (tokens, comments, wrong) = tokens(text);
-    let mut parser = Parser { tokens, at: 0, wrong, depth: 0, source_end: text.len() };
+    let mut parser = Parser { tokens, at: 0, wrong, depth: 0, source_end: text.len(), askew: None };
     let objects = parser.objects();
     let mut wrong = parser.wrong;
     wrong.sort_by_key(|d| d.span.start);
@@ -60,6 +60,8 @@ pub(super) struct Parser {
     wrong: Vec<Diagnostic>,
     depth: u32,
     source_end: usize,
+    /// The first block whose closing brace stands further left than the line that opened it: a brace is missing inside, most likely.
+    askew: Option<Span>,
 }
 
 impl Parser {
@@ -209,6 +211,12 @@ impl Parser {
     fn unclosed(&mut self, open: Span) {
         let end = Span::new(self.source_end, self.source_end);
         let place = if self.at_end() { end } else { self.span() };
+        if let Some(askew) = self.askew {
+            let help = "add a closing brace: the one that closes it now is indented less than this line";
+            let missing = Diagnostic::error(code::UNCLOSED, askew, "this is never closed");
+            self.complain(missing.note("opened here").help(help).also(place, "a brace is missing by here"));
+            return;
+        }
         self.complain(
             Diagnostic::error(code::UNCLOSED, open, "this is never closed")
                 .note("opened here")

@@ -25,6 +25,8 @@ pub struct Token {
     pub span: Span,
     /// Is it the first of its line? A `return` takes no value from the next line, and `@lin` no condition.
     pub on_new_line: bool,
+    /// How far the first token of its line is from the margin.
+    pub indent: u32,
 }
 
 /// A comment, from `//` to the end of its line.
@@ -46,12 +48,13 @@ const SIGNS: &[&str] = &[
 
 /// All tokens, all comments, all complaints. The last token is [`TokenKind::End`].
 pub fn tokens(text: &str) -> (Vec<Token>, Vec<Comment>, Vec<Diagnostic>) {
-    let mut lexer = Lexer { text, at: 0, new_line: true, tokens: vec![], comments: vec![], wrong: vec![] };
+    let mut lexer =
+        Lexer { text, at: 0, new_line: true, indent: 0, tokens: vec![], comments: vec![], wrong: vec![] };
     while lexer.at < text.len() {
         lexer.next();
     }
     let end = Span::new(text.len(), text.len());
-    lexer.tokens.push(Token { kind: TokenKind::End, span: end, on_new_line: true });
+    lexer.tokens.push(Token { kind: TokenKind::End, span: end, on_new_line: true, indent: 0 });
     (lexer.tokens, lexer.comments, lexer.wrong)
 }
 
@@ -59,6 +62,7 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     new_line: bool,
+    indent: u32,
     tokens: Vec<Token>,
     comments: Vec<Comment>,
     wrong: Vec<Diagnostic>,
@@ -111,7 +115,11 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: TokenKind, length: usize) {
         let span = Span::new(self.at, self.at + length);
-        self.tokens.push(Token { kind, span, on_new_line: self.new_line });
+        if self.new_line {
+            let start = self.text[..self.at].rfind('\n').map_or(0, |end| end + 1);
+            self.indent = (self.at - start) as u32;
+        }
+        self.tokens.push(Token { kind, span, on_new_line: self.new_line, indent: self.indent });
         self.new_line = false;
         self.at += length;
     }

@@ -11,10 +11,14 @@ impl Parser {
     }
 
     fn statements(&mut self) -> Parsed<Block> {
+        let indent = self.peek().indent;
         let open = self.open_block()?;
         let mut statements = Vec::new();
         loop {
             while self.eat_sign(";") {}
+            if self.is_sign("}") && self.peek().on_new_line && self.peek().indent < indent {
+                self.askew.get_or_insert(open);
+            }
             if self.eat_sign("}") {
                 return Ok(Block { statements, span: self.since(open) });
             }
