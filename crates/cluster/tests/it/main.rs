@@ -4,5 +4,6 @@ mod agree;
 mod corpus;
 mod feeds;
 mod honest;
+mod hosts;
 mod live;
 mod resume;

@@ -1,0 +1,146 @@
+//! Hosts that find each other, and clear words where they do not.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use linpoint_cluster::hosts::{Hosts, read_hosts};
+use linpoint_cluster::report::Outcome;
+use linpoint_cluster::run::{Feeds, Job, Named, RunError};
+use linpoint_cluster::source::FileFeed;
+use linpoint_cluster::wire::About;
+use linpoint_history::generate::{self, Plan};
+use linpoint_history::{History, Operation, Verdict, specs};
+
+/// Addresses with ports that were free a moment ago.
+fn addresses(count: usize) -> Vec<String> {
+    let taken: Vec<TcpListener> =
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
+    taken.iter().map(|listener| listener.local_addr().expect("an address").to_string()).collect()
+}
+
+fn hosts(addresses: &[String], own: usize, token: &str) -> Hosts {
+    Hosts { addresses: addresses.to_vec(), own, token: token.to_owned(), patience: Duration::from_secs(5) }
+}
+
+fn part(history: &History, part: u32, of: u32) -> Feeds {
+    let rows: Vec<Operation> =
+        history.operations.iter().filter(|row| row.process().0 % of == part).copied().collect();
+    let symbols = history.symbols.clone();
+    Arc::new(move |_| {
+        let spec = specs::parse("kv").expect("a specification");
+        let feed = FileFeed::of(rows.clone(), symbols.clone(), &spec)?;
+        let about = About { name: format!("part {part}"), spec: "kv".to_owned(), initial: None, epsilon: 0 };
+        Ok(vec![Named { about, feed: Box::new(feed) }])
+    })
+}
+
+fn run(history: &History, hosts: Hosts, number: u32, of: u32) -> Result<Outcome, RunError> {
+    Job { hosts: Some(hosts), ..Job::new(part(history, number, of)) }.run()
+}
+
+fn history() -> History {
+    let mut plan = Plan::new(specs::parse("kv").expect("a specification"));
+    (plan.operations, plan.keys, plan.overlap) = (5000, 50, 0.5);
+    generate::history(&plan, None).expect("a history").0
+}
+
+#[test]
+fn three_hosts_check_together() {
+    let (history, addresses) = (history(), addresses(3));
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..3)
+            .map(|own| {
+                let (history, hosts) = (&history, hosts(&addresses, own, "word"));
+                scope.spawn(move || run(history, hosts, own as u32, 3).expect("a run"))
+            })
+            .collect();
+        started.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let (answer, _) = outcomes[0].answer();
+    assert!(matches!(answer.verdict, Verdict::Holds(_)), "{:?}", answer.verdict);
+    assert_eq!((answer.operations, answer.objects), (5000, 50));
+    let own: u64 = outcomes[1].report.objects + outcomes[2].report.objects;
+    assert!(own > 0 && own < 50, "every host has objects");
+}
+
+#[test]
+fn what_is_wrong_with_a_hosts_file_is_said() {
+    let path =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hosts-{}", std::process::id()));
+    let mut check = |text: &str, expected: &str| {
+        std::fs::write(&path, text).expect("a file");
+        let said = match read_hosts(&path) {
+            Ok(hosts) => format!("{hosts:?}"),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains(expected), "{text}: {said}");
+    };
+    check("a:1 # first\n\nb:2\n", r#"["a:1", "b:2"]"#);
+    check("a:1\nb\n", "line 2: `b` is no address");
+    check("a:99999\n", "line 1");
+    check("", "nothing");
+    assert!(read_hosts("/nowhere/at/all".as_ref()).is_err());
+}
+
+#[test]
+fn a_port_in_use_names_host_and_cause() {
+    let addresses = addresses(2);
+    let _taken = TcpListener::bind(&addresses[0]).expect("a port");
+    let said = run(&history(), hosts(&addresses, 0, ""), 0, 2).expect_err("the port is in use").to_string();
+    assert!(said.contains(&format!("host 0 cannot listen at {}", addresses[0])), "{said}");
+}
+
+#[test]
+fn a_host_that_is_absent_is_named() {
+    let addresses = addresses(2);
+    let mut hosts = hosts(&addresses, 1, "");
+    hosts.patience = Duration::from_millis(300);
+    let said = run(&history(), hosts, 0, 2).expect_err("nobody answers").to_string();
+    assert!(said.contains(&format!("host 0 ({}) did not answer", addresses[0])), "{said}");
+}
+
+/// A greeting by hand.
+fn greet(address: &str, words: &[&str]) -> String {
+    let mut bytes = b"linpoint-hosts-1".to_vec();
+    bytes.push(words.len() as u8);
+    for word in words {
+        bytes.extend_from_slice(&(word.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(word.as_bytes());
+    }
+    for _ in 0..100 {
+        if let Ok(mut stream) = TcpStream::connect(address) {
+            stream.write_all(&bytes).expect("sent");
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer);
+            return String::from_utf8_lossy(&answer).into_owned();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    String::new()
+}
+
+#[test]
+fn other_versions_and_tokens_are_refused_on_both_sides() {
+    let (history, addresses) = (history(), addresses(2));
+    std::thread::scope(|scope| {
+        let (first, history) = (hosts(&addresses, 0, "word"), &history);
+        let waiting = scope.spawn(move || run(history, first, 0, 2));
+        // A stranger does no harm; another version is a mistake that waiting does not mend.
+        let shape = "2 hosts of 1 workers";
+        assert!(greet(&addresses[0], &[env!("CARGO_PKG_VERSION"), "1", shape, "guess"]).contains("token"));
+        assert!(
+            greet(&addresses[0], &["0.0.1", "1", shape, "word"]).contains("versions differ: 0.0.1 there")
+        );
+        let said = waiting.join().expect("no panic").expect_err("versions differ").to_string();
+        assert!(said.contains("host 1") && said.contains("versions differ"), "{said}");
+    });
+}
+
+#[test]
+fn a_token_is_needed_beyond_this_machine() {
+    let addresses = ["127.0.0.1:1".to_owned(), "10.255.255.1:1".to_owned()];
+    let said = run(&history(), hosts(&addresses, 0, ""), 0, 2).expect_err("no token").to_string();
+    assert!(said.contains("10.255.255.1:1") && said.contains("token"), "{said}");
+}
