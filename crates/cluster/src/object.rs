@@ -8,33 +8,29 @@
 //!
 //! No stage guesses: what cannot be decided is `unknown` with its reason. See `docs/cluster.md`.
 
+mod batch;
+mod engaged;
+mod kept;
+
 use std::time::{Duration, Instant};
 
-use linpoint_check::monitor::seen::Seen;
-use linpoint_check::portfolio::{Candidate, Choice, candidates};
-use linpoint_check::stream::{Halted, Stream};
-use linpoint_check::{Budget, Context, Limit, Options, Partition, check_rows};
-use linpoint_history::specs::{State, codes};
+use linpoint_check::{Budget, Context};
+use linpoint_history::specs::State;
 use linpoint_history::{
-    Basis, Builtin, Call, Counterexample, KeyId, Kind, OpCode, Operation, ProcessId, Spec, Start, Symbols,
-    Unknown, Value, ValueId, Verdict,
+    Basis, Builtin, Call, KeyId, OpCode, Operation, ProcessId, Spec, Symbols, Unknown, Value, Verdict,
 };
+
+use self::engaged::{Distinct, Engaged};
 
 use crate::clock::Clocks;
 use crate::lead;
-use crate::progress::{Kept, KeptRow, KeptState};
 use crate::quiet::Quiet;
 use crate::segment::{self, Ends};
-use crate::wire::Wire;
 
 /// Rows since the last single state, from which on an engine goes along.
 const ENGAGE: usize = 96;
-/// Rows that are kept for another engine; with more, the one at work is the last.
-const COMMIT: usize = 1 << 16;
 /// Rows that an object may hold for the batch checker.
 const HOLD: usize = 1 << 22;
-/// Rows an engine is given at a time.
-const STRIDE: usize = 256;
 /// How long one object may hold up the others in one step.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -115,27 +111,6 @@ enum Stage {
     Quiet,
     Engaged(Box<Engaged>),
     Deferred,
-}
-
-struct Engaged {
-    stream: Stream,
-    /// Its place among the candidates.
-    candidate: usize,
-    /// How many of `rows`, and how many of the pending ones, it was given.
-    given: usize,
-    given_pending: usize,
-    /// Once rows are not kept any more: the values inserted so far, where the engine rests on no value being inserted twice.
-    committed: Option<Distinct>,
-}
-
-/// Values inserted so far.
-#[derive(Default)]
-struct Distinct {
-    seen: Seen,
-    /// A value that was inserted twice.
-    twice: Option<ValueId>,
-    /// A violation that stands if no value is inserted twice.
-    doubted: Option<Counterexample>,
 }
 
 impl Object {
@@ -246,58 +221,6 @@ impl Object {
     /// Rows held.
     pub fn held(&self) -> usize {
         self.rows.len() + usize::from(self.has_only)
-    }
-
-    /// What must be kept of it at a checkpoint: everything below `mark` is decided as far as it can be, and nothing above it.
-    pub(crate) fn keep(&mut self, mark: i64, world: &mut World) -> Kept {
-        self.settle(mark, world);
-        self.spread();
-        let clocks = &world.clocks;
-        let pending = self.more.as_ref().map_or(&[][..], |more| &more.pending);
-        let later = self.rows.iter().chain(pending).filter(|row| clocks.earliest(row) >= mark).count() as u64;
-        let symbols = &world.symbols;
-        let looks =
-            self.more.as_ref().map_or(0, |more| more.looks.iter().filter(|&&call| call >= mark).count());
-        let later_pending = pending.iter().filter(|row| clocks.earliest(row) >= mark).count() + looks;
-        let after =
-            self.more.as_ref().map_or(0, |more| more.late.iter().filter(|&&call| call >= mark).count());
-        let before = |row: &&Operation| clocks.earliest(row) < mark;
-        let rows = self.rows.iter().chain(pending).filter(before).map(|row| KeptRow::new(row, symbols));
-        let kept = Kept {
-            spec: (String::new(), None),
-            name: Wire(Value::Null),
-            operations: self.operations - later - looks as u64 - after as u64,
-            unanswered: self.pending() - later_pending as u64,
-            since: self.since,
-            start: KeptState::new(&self.start.state(symbols), symbols),
-            rows: rows.collect(),
-            found: None,
-        };
-        if let Some(more) = self.more.as_deref_mut() {
-            more.looks.retain(|&call| call >= mark);
-            more.late.retain(|&call| call >= mark);
-        }
-        kept
-    }
-
-    /// As it was at a checkpoint.
-    pub(crate) fn restored(spec: u16, kept: &Kept, world: &mut World) -> Object {
-        let mut object = Object::new(spec, world);
-        let start = kept.start.rebuilt(&mut world.symbols);
-        object.start = Quiet::of(&world.specs[usize::from(spec)], start, &mut world.symbols);
-        object.since = kept.since;
-        for row in &kept.rows {
-            let row = row.rebuilt(&mut world.symbols);
-            object.insert(row, world);
-        }
-        object.operations = kept.operations;
-        if kept.unanswered > 0 {
-            object.more.get_or_insert_default().unanswered = kept.unanswered;
-        }
-        if kept.found.is_some() {
-            object.decide(unknown("it was decided before the run was interrupted"), "segments");
-        }
-        object
     }
 
     /// Is something of it not explained yet?
@@ -461,240 +384,6 @@ impl Object {
         }
     }
 
-    /// The first `to` rows have no explanation: few of them, and a sentence.
-    fn violated(&mut self, to: usize, world: &mut World) {
-        let rows = self.rows[..to].to_vec();
-        let verdict = match self.batch(&rows, world, world.deadline) {
-            Verdict::Holds(_) => unknown("two decisions of the same rows disagree: a mistake of ours"),
-            verdict => verdict,
-        };
-        self.decide(verdict, "segments");
-    }
-
-    /// Operations that lead to the start.
-    fn lead(&self, world: &mut World) -> Result<Vec<Operation>, String> {
-        let spec = world.specs[usize::from(self.spec)].clone();
-        let start = self.start.state(&world.symbols);
-        let found = lead::lead(&spec, &start, &mut world.symbols, self.since.saturating_add(1));
-        found.ok_or_else(|| format!("no way back to the state {} is known", spec.show(&start)))
-    }
-
-    /// What the batch checker says of `rows`, from the start.
-    fn batch(&self, rows: &[Operation], world: &mut World, deadline: Option<Instant>) -> Verdict {
-        let exact = self.batch_stamps(rows, world, deadline);
-        if world.clocks.are_exact() || !matches!(&exact, Ok(Verdict::Violated(_))) {
-            return exact.unwrap_or_else(unknown);
-        }
-        // The stamps ask for too much; widened, for too little.
-        let widened: Vec<Operation> = rows.iter().map(|row| world.clocks.widened(row)).collect();
-        match self.batch_stamps(&widened, world, deadline) {
-            Ok(Verdict::Violated(mut example)) => {
-                for row in example.core.iter_mut().chain(&mut example.prefix) {
-                    let original = rows.iter().find(|other| world.clocks.widened(other) == *row);
-                    *row = original.copied().unwrap_or(*row);
-                }
-                Verdict::Violated(example)
-            }
-            Ok(Verdict::Holds(_)) => unknown(
-                "the clocks of the sources are not exact enough: the stamps as they are have no explanation, widened by their error bounds they have one",
-            ),
-            Ok(other) => other,
-            Err(why) => unknown(why),
-        }
-    }
-
-    fn batch_stamps(
-        &self,
-        rows: &[Operation],
-        world: &mut World,
-        deadline: Option<Instant>,
-    ) -> Result<Verdict, String> {
-        let lead = self.lead(world)?;
-        let spec = world.specs[usize::from(self.spec)].clone();
-        let options = Options {
-            partition: Partition::None,
-            threads: 1,
-            time_limit: deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())),
-            memory_limit_bytes: world.memory_bytes,
-            ..Options::default()
-        };
-        let all = lead.iter().copied().chain(rows.iter().map(bare)).collect();
-        let answer =
-            check_rows(all, &spec, &mut world.symbols, &options).map_err(|error| error.to_string())?;
-        Ok(match answer.verdict {
-            Verdict::Violated(example) => {
-                let forgotten = self.operations - self.pending() - self.rows.len() as u64;
-                let begun = (forgotten > 0).then(|| Start {
-                    state: spec.show_named(&self.start.state(&world.symbols), &world.symbols),
-                    operations: forgotten,
-                });
-                Verdict::Violated(without_lead(example, &lead, begun, rows))
-            }
-            other => other,
-        })
-    }
-
-    /// Begins with the engine at `candidate`, or the next that there is.
-    fn engage(&mut self, candidate: usize, world: &mut World) {
-        let lead = self.lead(world);
-        let spec = &world.specs[usize::from(self.spec)];
-        let all = candidates(spec, Choice::Auto);
-        // Those that collect rows and decide at the end: the batch checker does that better.
-        let streams = |next: &&Candidate| !matches!(next.choice, Choice::Brute | Choice::Search);
-        let (Some(next), Ok(lead)) = (all.get(candidate).filter(streams), lead) else {
-            self.defer();
-            return;
-        };
-        let mut stream = Stream::new((next.make)(spec), spec, &world.symbols);
-        stream.push(&lead);
-        let engaged = Engaged { stream, candidate, given: 0, given_pending: 0, committed: None };
-        self.more.get_or_insert_default().stage = Stage::Engaged(Box::new(engaged));
-    }
-
-    fn defer(&mut self) {
-        let engine = self.engine();
-        let more = self.more.get_or_insert_default();
-        if engine != "segments" {
-            more.engine = engine;
-        }
-        more.stage = Stage::Deferred;
-        more.retry = 0;
-    }
-
-    /// Gives the engine what is complete, if that is enough to be worth it.
-    fn drive(&mut self, mark: i64, world: &mut World) {
-        let Some(more) = self.more.as_deref_mut() else { return };
-        let Stage::Engaged(engaged) = &mut more.stage else { return };
-        let given = engaged.given;
-        let ready = self.rows[given..].partition_point(|row| row.ret < mark);
-        if ready < STRIDE && mark != i64::MAX {
-            return;
-        }
-        let rows: Vec<Operation> = self.rows[given..given + ready].iter().map(bare).collect();
-        engaged.stream.push(&rows);
-        engaged.given += ready;
-        let spec = &world.specs[usize::from(self.spec)];
-        if let Some(distinct) = &mut engaged.committed {
-            rows.iter().for_each(|row| distinct.note(spec, row));
-        }
-        // A pending row finds its place among all that returned before its call, so these come first.
-        more.pending[engaged.given_pending..].sort_by_key(|row| row.call);
-        let known = more.pending[engaged.given_pending..].partition_point(|row| row.call < mark);
-        for row in &more.pending[engaged.given_pending..][..known] {
-            engaged.stream.push_pending(bare(row));
-        }
-        engaged.given_pending += known;
-        // What waits may have been called long ago.
-        let waiting = self.rows[engaged.given..].iter().map(|row| row.call).min();
-        let floor = waiting.unwrap_or(i64::MAX).min(mark);
-        let budget = patience(world.deadline, PATIENCE);
-        let cx = Context { symbols: &world.symbols, spec, budget: &budget };
-        match engaged.stream.advance(&cx, floor) {
-            Ok(()) if world.keeps && self.rows.len() > HOLD => {
-                self.give_up(format!("more than {HOLD} operations since it was last in one known state: too many to keep on disk"));
-            }
-            Ok(()) => self.commit(world),
-            Err(halted) => self.halted(halted, mark, world),
-        }
-    }
-
-    /// Keeps no more rows than another engine would need, and none if there are too many.
-    fn commit(&mut self, world: &mut World) {
-        let lead = self.lead(world).unwrap_or_default();
-        let Some(More { stage: Stage::Engaged(engaged), track, .. }) = self.more.as_deref_mut() else {
-            return;
-        };
-        if engaged.committed.is_none() && engaged.given >= COMMIT && !world.keeps {
-            let spec = &world.specs[usize::from(self.spec)];
-            let mut distinct = Distinct::default();
-            distinct.begin(spec, &world.symbols);
-            lead.iter().chain(&self.rows[..engaged.given]).for_each(|row| distinct.note(spec, row));
-            engaged.committed = Some(distinct);
-            *track = Track::Lost;
-        }
-        if engaged.committed.is_some() {
-            self.rows.drain(..engaged.given);
-            (engaged.given, self.done) = (0, 0);
-        }
-    }
-
-    /// The engine does not go on.
-    fn halted(&mut self, halted: Halted, mark: i64, world: &mut World) {
-        let Some(More { stage: Stage::Engaged(engaged), .. }) = self.more.as_deref_mut() else { return };
-        let name = engaged.stream.engine();
-        let Some(distinct) = &mut engaged.committed else {
-            match halted {
-                Halted::Unsupported(_) => {
-                    let next = engaged.candidate + 1;
-                    self.engage(next, world);
-                    self.drive(mark, world);
-                }
-                Halted::Bug(why) => {
-                    self.decide(unknown(format!("internal error in the {name}: {why}")), name)
-                }
-                Halted::Violated { .. } | Halted::Limit(_) => {
-                    self.defer();
-                    self.suspect(mark, world);
-                }
-            }
-            return;
-        };
-        let verdict = match halted {
-            Halted::Unsupported(why) => unknown(format!(
-                "{name}: {why}; earlier operations are not kept, so no other engine can begin"
-            )),
-            Halted::Limit(Limit::Memory) => Verdict::Unknown(Unknown::Memory { decided: 0, widest: 0 }),
-            Halted::Limit(_) => Verdict::Unknown(Unknown::Time { decided: 0, widest: 0 }),
-            Halted::Bug(why) => unknown(format!("internal error in the {name}: {why}")),
-            Halted::Violated { touching: true, .. } => {
-                unknown("operations of one process touch, and too many rows came since to look twice")
-            }
-            Halted::Violated { .. } if !world.clocks.are_exact() => unknown(
-                "the stamps as they are have no explanation, and too many rows came since to look again with the error bounds of the clocks",
-            ),
-            Halted::Violated { violation, at, .. } => {
-                let spec = &world.specs[usize::from(self.spec)];
-                let rests = candidates(spec, Choice::Auto)[engaged.candidate].distinct;
-                let reason = violation.reason.clone();
-                let budget = patience(world.deadline, PATIENCE);
-                match engaged.stream.explain(spec, &world.symbols, violation, at, &budget) {
-                    Some(example) if rests => {
-                        distinct.doubted = Some(example);
-                        return;
-                    }
-                    Some(example) => Verdict::Violated(example),
-                    None => unknown(format!("{name}: {reason}; too many rows came since to look again")),
-                }
-            }
-        };
-        self.decide(verdict, name);
-    }
-
-    /// Something may be wrong: looks at what is known so far, each time there is twice as much.
-    fn suspect(&mut self, mark: i64, world: &mut World) {
-        if self.rows.len() > HOLD {
-            self.give_up(format!("more than {HOLD} operations wait for a decision"));
-            return;
-        }
-        let Some(more) = self.more.as_deref_mut().filter(|more| self.rows.len() >= more.retry) else {
-            return;
-        };
-        more.retry = 2 * self.rows.len().max(ENGAGE);
-        // A prefix of the history: what had not returned by the mark is pending in it.
-        let known = self.rows.iter().chain(&more.pending).filter(|row| row.call < mark);
-        let open = |row: &Operation| {
-            let mut row = *row;
-            row.ret = Operation::NEVER;
-            row
-        };
-        let prefix: Vec<Operation> = known.map(|row| if row.ret < mark { *row } else { open(row) }).collect();
-        let soon = Instant::now() + 2 * PATIENCE;
-        let deadline = world.deadline.map_or(soon, |deadline| deadline.min(soon));
-        if let verdict @ Verdict::Violated(_) = self.batch(&prefix, world, Some(deadline)) {
-            self.decide(verdict, "batch checker");
-        }
-    }
-
     /// Nothing more comes: the verdict.
     pub fn finish(&mut self, world: &mut World) -> Verdict {
         self.settle(i64::MAX, world);
@@ -745,25 +434,6 @@ enum Next {
     Violated,
 }
 
-impl Distinct {
-    fn begin(&mut self, spec: &Builtin, symbols: &Symbols) {
-        let initial = match &spec.initial {
-            Value::List(items) if spec.kind != Kind::Register => items.to_vec(),
-            other => vec![other.clone()],
-        };
-        for id in initial.iter().filter_map(|value| symbols.find(value)) {
-            self.seen.insert(id);
-        }
-    }
-
-    fn note(&mut self, spec: &Builtin, row: &Operation) {
-        let insertion = if spec.kind == Kind::Kv { codes::kv::PUT } else { OpCode(0) };
-        if row.op() == insertion && !self.seen.insert(row.arg) {
-            self.twice = Some(row.arg);
-        }
-    }
-}
-
 /// The row as engines want it, without its source.
 fn bare(row: &Operation) -> Operation {
     let mut row = *row;
@@ -788,50 +458,5 @@ fn state_size(state: &State) -> usize {
         State::Map(map) => map.len(),
         State::Value(Value::List(items)) => items.len(),
         _ => 1,
-    }
-}
-
-/// A counterexample without the operations that lead to its start; rows get their sources back.
-fn without_lead(
-    example: Counterexample,
-    lead: &[Operation],
-    begun: Option<Start>,
-    rows: &[Operation],
-) -> Counterexample {
-    let is_lead = |op: &Operation| lead.contains(op);
-    let source = |op: &Operation| {
-        let same = rows.iter().find(|row| bare(row) == *op);
-        same.copied().unwrap_or(*op)
-    };
-    let mut places = Vec::with_capacity(example.core.len());
-    let mut core = Vec::new();
-    for op in &example.core {
-        places.push((!is_lead(op)).then_some(core.len()));
-        if !is_lead(op) {
-            core.push(source(op));
-        }
-    }
-    let place = |index: &usize| places.get(*index).copied().flatten();
-    // What the batch checker says of the past does not know what was forgotten.
-    let reason = match (&example.start, &begun) {
-        (None, Some(Start { state, .. })) if core.len() == 1 => {
-            format!("an operation is impossible in the state {state}, in which everything before it ends")
-        }
-        (None, Some(Start { state, .. })) => {
-            let many = core.len();
-            format!(
-                "{many} operations have no order from the state {state}, in which everything before them ends"
-            )
-        }
-        _ => example.reason.clone(),
-    };
-    Counterexample {
-        reason,
-        start: example.start.or(begun),
-        prefix: example.prefix.iter().map(source).collect(),
-        impossible: example.impossible.as_ref().and_then(place),
-        explained: example.explained.iter().filter_map(place).collect(),
-        core,
-        ..example
     }
 }

@@ -69,7 +69,7 @@ fn three_hosts_check_together() {
 fn what_is_wrong_with_a_hosts_file_is_said() {
     let path =
         std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hosts-{}", std::process::id()));
-    let mut check = |text: &str, expected: &str| {
+    let check = |text: &str, expected: &str| {
         std::fs::write(&path, text).expect("a file");
         let said = match read_hosts(&path) {
             Ok(hosts) => format!("{hosts:?}"),
