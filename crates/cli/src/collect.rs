@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 use linpoint_cluster::collect::{Dial, Plan, Recording, etcd::Etcd, redis::Redis};
@@ -28,7 +28,7 @@ Examples:
       --faults kill,pause --to 127.0.0.1:7200 --token token.txt
   linpoint check h.bin --spec kv
 
-Keys begin with `linpoint:` and are not removed. An operation without an answer is recorded as pending.")]
+Keys begin with `linpoint:`, are of this run alone, and are not removed. An operation without an answer is recorded as pending.")]
 pub struct CollectArgs {
     /// Which store
     #[arg(value_enum)]
@@ -66,6 +66,9 @@ pub struct CollectArgs {
     /// A file with the token of the watch
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
+    /// What keys begin with; those who record together must have the same, and a --seed each; of this run alone if not given
+    #[arg(long, value_name = "TEXT")]
+    pub prefix: Option<String>,
     /// What this stream is called
     #[arg(long, value_name = "NAME", default_value = "collect")]
     pub name: String,
@@ -140,6 +143,7 @@ pub fn run(args: &CollectArgs) -> Result<Exit, Fault> {
         writes: args.writes,
         seed: args.seed,
         name: format!("{}/", args.name),
+        prefix: args.prefix.clone().unwrap_or_else(own_prefix),
         rate: args.rate,
     };
     let over = Arc::new(AtomicBool::new(false));
@@ -181,15 +185,20 @@ pub fn run(args: &CollectArgs) -> Result<Exit, Fault> {
     Ok(Exit::Holds)
 }
 
+/// Keys that no earlier run used.
+fn own_prefix() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    format!("linpoint:{}:{since}:", std::process::id())
+}
+
 fn dial(args: &CollectArgs) -> Dial {
     let (store, addresses, timeout) = (args.store, args.address.clone(), args.timeout);
     let turn = std::sync::atomic::AtomicUsize::new(0);
-    let prefix = format!("linpoint:{}:{}:", std::process::id(), args.seed);
     Arc::new(move || {
         let address = &addresses[turn.fetch_add(1, Ordering::Relaxed) % addresses.len()];
         Ok(match store {
-            StoreArg::Redis => Box::new(Redis::connect(address, &prefix, timeout)?),
-            StoreArg::Etcd => Box::new(Etcd::connect(address, &prefix, timeout)?),
+            StoreArg::Redis => Box::new(Redis::connect(address, timeout)?),
+            StoreArg::Etcd => Box::new(Etcd::connect(address, timeout)?),
         })
     })
 }
@@ -200,7 +209,7 @@ fn wait_for(args: &CollectArgs) -> Result<(), Fault> {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let tried = dial().and_then(|mut store| {
-            store.get(0).map_err(|trouble| std::io::Error::other(format!("{trouble:?}")))
+            store.get("linpoint").map_err(|trouble| std::io::Error::other(format!("{trouble:?}")))
         });
         match tried {
             Ok(_) => return Ok(()),

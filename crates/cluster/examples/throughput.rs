@@ -1,7 +1,8 @@
 //! How fast the dataflow is: a mixed history over many objects, one worker or several processes.
 //!
 //! `throughput make DIR OPERATIONS KEYS PARTS [HOT]` writes PARTS files for each of register, kv and queue, in the native binary form, with the share HOT of all
-//! operations on one key. `throughput run FILE@SPEC…` checks them in this process; `--hosts FILE --host N` before the files makes it one of several.
+//! operations on one key. `throughput run FILE@SPEC…` checks them in this process; `--hosts FILE --host N` makes it one
+//! of several, `--progress DIR` keeps progress there.
 
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -9,13 +10,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use linpoint_cluster::hosts::{Hosts, read_hosts};
+use linpoint_cluster::progress::Progress;
 use linpoint_cluster::run::{Job, Named};
 use linpoint_cluster::source::FileFeed;
 use linpoint_cluster::wire::About;
 use linpoint_history::formats::{self, Format, Input, ReadOptions};
 use linpoint_history::rng::Rng;
 use linpoint_history::specs::codes;
-use linpoint_history::{History, OpCode, Operation, Spec, Value, ValueId, specs};
+use linpoint_history::{History, OpCode, Operation, Spec, Value, ValueId, Verdict, specs};
 use std::collections::VecDeque;
 
 fn main() {
@@ -103,6 +105,8 @@ fn run(args: &[String]) {
         token: String::new(),
         patience: Duration::from_secs(20),
     });
+    let progress =
+        option("--progress").map(|dir| Progress { dir: dir.into(), of: files.join(" "), every: None });
     let opened = Instant::now();
     let feeds = Arc::new(move |_| {
         let open = |name: &String| {
@@ -114,22 +118,29 @@ fn run(args: &[String]) {
         };
         files.iter().map(open).collect()
     });
-    let outcome = Job { hosts, ..Job::new(feeds) }.run().expect("a run");
+    let outcome = match (Job { hosts, progress, ..Job::new(feeds) }.run()) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(3);
+        }
+    };
     let (answer, _) = outcome.answer();
     let seconds = opened.elapsed().as_secs_f64();
     let peak = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = peak.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default().to_owned();
+    let verdict = match answer.verdict {
+        Verdict::Holds(_) => "holds",
+        Verdict::Violated(_) => "violated",
+        Verdict::Unknown(_) => "unknown",
+    };
     println!(
-        "{:?} {} operations, {} objects, {seconds:.2} s, {:.2} M/s here, {} violated, {} unknown, {peak}, engines {}",
-        std::mem::discriminant(&answer.verdict)
-            == std::mem::discriminant(&linpoint_history::Verdict::Holds(linpoint_history::Basis::Witness {
-                operations: 0
-            })),
-        outcome.report.operations,
-        outcome.report.objects,
-        outcome.report.operations as f64 / seconds / 1e6,
-        outcome.report.violations,
-        outcome.report.unknowns,
+        "{verdict} object {:?} operations {} objects {} resumed {} seconds {seconds:.2} rate {:.2} M/s {peak} engines {}",
+        answer.object,
+        answer.operations,
+        answer.objects,
+        outcome.report.resumed,
+        answer.operations as f64 / seconds / 1e6,
         outcome.report.engines.join(", "),
     );
     for found in outcome.report.unknown.iter().take(3) {

@@ -21,9 +21,9 @@ use linpoint_history::{History, Operation, Symbols, Value, ValueId};
 /// A connection to a store, as a key–value store of integers.
 pub trait Store: Send {
     /// Writes.
-    fn put(&mut self, key: u32, value: u32) -> Result<(), Trouble>;
+    fn put(&mut self, key: &str, value: u32) -> Result<(), Trouble>;
     /// Reads; none if the key is missing.
-    fn get(&mut self, key: u32) -> Result<Option<u32>, Trouble>;
+    fn get(&mut self, key: &str) -> Result<Option<u32>, Trouble>;
 }
 
 /// Why there is no answer.
@@ -55,6 +55,8 @@ pub struct Plan {
     pub seed: u64,
     /// What all names of processes begin with, where several record.
     pub name: String,
+    /// What all keys begin with. Those who use the same keys at the same time have the same here, and seeds of their own.
+    pub prefix: String,
     /// At most so many operations a second; none: as fast as they go.
     pub rate: Option<u64>,
 }
@@ -126,7 +128,8 @@ impl Recording {
             left: AtomicI64::new(plan.operations as i64),
             done: AtomicU64::new(0),
             at_work: AtomicU64::new(u64::from(plan.clients)),
-            value: AtomicU64::new(0),
+            // Seeds have values of their own.
+            value: AtomicU64::new(plan.seed % 64 * 48_000_000),
         });
         let symbols: Arc<Mutex<Symbols>> = Arc::default();
         let (sender, rows) = channel();
@@ -216,20 +219,20 @@ impl Client {
                 }
             }
             let Some(connection) = &mut store else { continue };
-            let key = rng.below(u64::from(self.plan.keys.max(1))) as u32;
+            let key = format!("{}{}", self.plan.prefix, rng.below(u64::from(self.plan.keys.max(1))));
             let writes = rng.chance(self.plan.writes);
             let value = if writes { 1 + self.shared.value.fetch_add(1, Ordering::Relaxed) as u32 } else { 0 };
             let code = if writes { codes::kv::PUT } else { codes::kv::GET };
             let mut row = Operation::new(process, code);
-            row.key = self.key(key);
+            row.key = self.key(&key);
             row.call = self.clock.now();
             self.shared.open[self.number as usize].store(row.call, Ordering::Release);
             row.call = row.call.max(self.clock.now());
             let answer = if writes {
                 row.arg = ValueId(value);
-                connection.put(key, value).map(|()| None)
+                connection.put(&key, value).map(|()| None)
             } else {
-                connection.get(key)
+                connection.get(&key)
             };
             row.ret = self.clock.now();
             let mut happened = true;
@@ -271,8 +274,8 @@ impl Client {
         symbols.process(&Value::text(&name))
     }
 
-    fn key(&self, key: u32) -> linpoint_history::KeyId {
+    fn key(&self, key: &str) -> linpoint_history::KeyId {
         let mut symbols = self.symbols.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        symbols.key(&Value::Int(i64::from(key)))
+        symbols.key(&Value::text(key))
     }
 }

@@ -28,7 +28,7 @@ use crate::source::{Feed, Outlet, Pulled};
 use crate::wire::{About, Batch, Notice};
 
 /// Chunks a source may be ahead of the frontier.
-const AHEAD: usize = 8;
+const AHEAD: usize = 4;
 /// How often a live source is asked that had nothing.
 const NAP: Duration = Duration::from_millis(5);
 /// Most sources a worker has.
@@ -168,7 +168,7 @@ impl Job {
             let keeper = Keeper { progress: progress.clone(), worker: own, workers: peers };
             shared.resumed = checker.borrow_mut().resume(keeper, shared.from);
             let total: u64 = feeds.iter().filter_map(|named| named.feed.total()).sum();
-            shared.every = progress.every.unwrap_or(total / 14).max(1);
+            shared.every = progress.every.unwrap_or(total / 20).max(1);
         }
         let shared = Rc::new(RefCell::new(shared));
         let probe = self.dataflow(worker, feeds, &checker, &stop, &shared);

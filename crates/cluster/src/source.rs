@@ -13,7 +13,7 @@ use linpoint_history::{Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Val
 use crate::wire::{self, About, Batch, Notice, Rows, Wire};
 
 /// Rows handed out at a time.
-pub const CHUNK: usize = 1 << 13;
+pub const CHUNK: usize = 1 << 12;
 
 /// What a feed gave.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,14 +11,13 @@ use super::{Store, Trouble};
 pub struct Etcd {
     reader: BufReader<TcpStream>,
     host: String,
-    prefix: String,
 }
 
 impl Etcd {
-    /// Connects; keys begin with `prefix`, answers are waited for no longer than `timeout`.
-    pub fn connect(address: &str, prefix: &str, timeout: Duration) -> io::Result<Etcd> {
+    /// Connects; answers are waited for no longer than `timeout`.
+    pub fn connect(address: &str, timeout: Duration) -> io::Result<Etcd> {
         let stream = open(address, timeout)?;
-        Ok(Etcd { reader: BufReader::new(stream), host: address.to_owned(), prefix: prefix.to_owned() })
+        Ok(Etcd { reader: BufReader::new(stream), host: address.to_owned() })
     }
 
     fn post(&mut self, path: &str, body: &str) -> Result<String, Trouble> {
@@ -86,13 +85,13 @@ impl Etcd {
 }
 
 impl Store for Etcd {
-    fn put(&mut self, key: u32, value: u32) -> Result<(), Trouble> {
-        let (key, value) = (base64(&format!("{}{key}", self.prefix)), base64(&value.to_string()));
+    fn put(&mut self, key: &str, value: u32) -> Result<(), Trouble> {
+        let (key, value) = (base64(key), base64(&value.to_string()));
         self.post("/v3/kv/put", &format!("{{\"key\":\"{key}\",\"value\":\"{value}\"}}")).map(|_| ())
     }
 
-    fn get(&mut self, key: u32) -> Result<Option<u32>, Trouble> {
-        let key = base64(&format!("{}{key}", self.prefix));
+    fn get(&mut self, key: &str) -> Result<Option<u32>, Trouble> {
+        let key = base64(key);
         let body = self.post("/v3/kv/range", &format!("{{\"key\":\"{key}\"}}"))?;
         let Some((_, rest)) = body.split_once("\"value\":\"") else { return Ok(None) };
         let text = rest.split('"').next().and_then(unbase64);

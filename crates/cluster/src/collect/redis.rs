@@ -9,14 +9,13 @@ use super::{Store, Trouble};
 /// A connection to Redis.
 pub struct Redis {
     reader: BufReader<TcpStream>,
-    prefix: String,
 }
 
 impl Redis {
-    /// Connects; keys begin with `prefix`, answers are waited for no longer than `timeout`.
-    pub fn connect(address: &str, prefix: &str, timeout: Duration) -> io::Result<Redis> {
+    /// Connects; answers are waited for no longer than `timeout`.
+    pub fn connect(address: &str, timeout: Duration) -> io::Result<Redis> {
         let stream = open(address, timeout)?;
-        Ok(Redis { reader: BufReader::new(stream), prefix: prefix.to_owned() })
+        Ok(Redis { reader: BufReader::new(stream) })
     }
 
     fn ask(&mut self, words: &[&str]) -> Result<Reply, Trouble> {
@@ -58,14 +57,12 @@ enum Reply {
 }
 
 impl Store for Redis {
-    fn put(&mut self, key: u32, value: u32) -> Result<(), Trouble> {
-        let key = format!("{}{key}", self.prefix);
-        self.ask(&["SET", &key, &value.to_string()]).map(|_| ())
+    fn put(&mut self, key: &str, value: u32) -> Result<(), Trouble> {
+        self.ask(&["SET", key, &value.to_string()]).map(|_| ())
     }
 
-    fn get(&mut self, key: u32) -> Result<Option<u32>, Trouble> {
-        let key = format!("{}{key}", self.prefix);
-        match self.ask(&["GET", &key])? {
+    fn get(&mut self, key: &str) -> Result<Option<u32>, Trouble> {
+        match self.ask(&["GET", key])? {
             Reply::Text(Some(text)) => text.parse().map(Some).map_err(|_| {
                 Trouble::Unanswered(io::Error::new(
                     io::ErrorKind::InvalidData,
