@@ -108,9 +108,9 @@ impl Checker {
             },
         };
         self.learn(source, &batch);
-        self.taken += batch.rows.0.len() as u64;
+        self.taken += batch.rows.len() as u64;
         let mark = self.bounded(mark);
-        for rows in batch.rows.0.chunks(AHEAD) {
+        batch.rows.chunks(AHEAD, |rows| {
             // Objects are all over memory: asking for several at once costs little more than for one.
             let keys = &self.sources[source].keys;
             let touched = rows.iter().filter_map(|row| keys.get(row.key.0 as usize));
@@ -119,7 +119,7 @@ impl Checker {
             for row in rows {
                 self.row(source, *row, mark);
             }
-        }
+        });
         match batch.notice {
             Some(Notice::Lost { at, why }) => self.lose(source, at, &why),
             Some(Notice::Late { keys, at }) => self.late(source, &keys, at),

@@ -126,7 +126,7 @@ impl Job {
         }
     }
 
-    /// Does it. The first host gets the outcome of all, the others what was found by themselves.
+    /// Does it. Every host gets the outcome of all.
     pub fn run(self) -> Result<Outcome, RunError> {
         let started = Instant::now();
         let failure: Arc<Mutex<Option<Diagnostic>>> = Arc::default();
@@ -147,7 +147,7 @@ impl Job {
         Ok(Outcome::join(reports, started.elapsed()))
     }
 
-    /// One worker: its reports, or those of all, if it is the first.
+    /// One worker: the reports of all, if it is the first of its host.
     fn work(&self, worker: &mut Worker, workers: usize, failure: &Mutex<Option<Diagnostic>>) -> Vec<Report> {
         let index = worker.index();
         let mut troubles = Vec::new();
@@ -492,18 +492,18 @@ fn agreed(worker: &mut Worker, marks: &[i64]) -> Option<i64> {
     marks.iter().filter(has_all).max().copied()
 }
 
-/// Brings all reports to the first worker; other hosts keep their own.
+/// Brings all reports to the first worker of every host, so that all say the same.
 fn gather(worker: &mut Worker, report: Report, workers: usize) -> Vec<Report> {
     let gathered: Rc<RefCell<Vec<Report>>> = Rc::default();
     let handle = probe::Handle::new();
     let kept = Rc::clone(&gathered);
     let mut input = worker.dataflow::<u64, _, _>(|scope| {
-        let (input, stream) = scope.new_input::<Vec<Report>>();
+        let (input, stream) = scope.new_input::<Vec<(u64, Report)>>();
         stream
-            .unary(Exchange::new(|_: &Report| 0), "gather", move |_, _| {
+            .unary(Exchange::new(|(target, _): &(u64, Report)| *target), "gather", move |_, _| {
                 move |input, output| {
                     input.for_each(|time, data| {
-                        kept.borrow_mut().append(data);
+                        kept.borrow_mut().extend(data.drain(..).map(|(_, report)| report));
                         output.session(&time).give(());
                     });
                 }
@@ -512,15 +512,12 @@ fn gather(worker: &mut Worker, report: Report, workers: usize) -> Vec<Report> {
             .probe_with(&handle);
         input
     });
-    let own = report.clone();
-    input.send(report);
+    for first in (0..worker.peers()).step_by(workers) {
+        input.send((first as u64, report.clone()));
+    }
     input.close();
     while !handle.done() {
         worker.step_or_park(Some(Duration::from_millis(50)));
     }
-    match worker.index() {
-        0 => gathered.take(),
-        index if index < workers => Vec::new(),
-        _ => vec![own],
-    }
+    gathered.take()
 }

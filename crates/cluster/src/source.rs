@@ -304,8 +304,10 @@ impl Outlet {
             for row in rows.iter().filter(|_| symbols.table_len() > 0) {
                 self.tell(row, &mut batches[0], symbols);
             }
-            batches[0].rows = Rows(rows);
+            batches[0].rows = Rows::new(rows);
         } else {
+            let share = rows.len() / self.workers;
+            batches.iter_mut().for_each(|batch| batch.rows = Rows::packing(share + share / 4 + 8));
             for row in rows {
                 let home =
                     if row.key == KeyId::NONE { self.home_of_none } else { self.homes[row.key.0 as usize] };
@@ -313,12 +315,12 @@ impl Outlet {
                 if symbols.table_len() > 0 {
                     self.tell(&row, batch, symbols);
                 }
-                batch.rows.0.push(row);
+                batch.rows.pack(&row);
             }
         }
         batches.retain(|batch| {
             batch.about.is_some()
-                || !batch.rows.0.is_empty()
+                || !batch.rows.is_empty()
                 || !batch.keys.is_empty()
                 || !batch.processes.is_empty()
         });

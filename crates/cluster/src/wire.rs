@@ -64,28 +64,77 @@ pub enum Notice {
     },
 }
 
-/// Rows as they are in memory; on the wire 32 bytes each.
+/// Rows: as they are in memory, or packed for the wire, 32 bytes each. What travels is packed once, where it is made, and unpacked where it is used: on the way it is only copied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rows(pub Vec<Operation>);
+pub struct Rows {
+    plain: Vec<Operation>,
+    packed: Vec<u8>,
+}
 
 const ROW: usize = 32;
 
+impl Rows {
+    /// Rows that stay in this process.
+    pub fn new(rows: Vec<Operation>) -> Rows {
+        Rows { plain: rows, packed: Vec::new() }
+    }
+
+    /// Room for rows that will travel.
+    pub fn packing(count: usize) -> Rows {
+        Rows { plain: Vec::new(), packed: Vec::with_capacity(count * ROW) }
+    }
+
+    /// Adds a row that will travel.
+    #[inline]
+    pub fn pack(&mut self, row: &Operation) {
+        write_row(row, &mut self.packed);
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.packed.is_empty()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.plain.len() + self.packed.len() / ROW
+    }
+
+    /// Gives a few at a time.
+    pub fn chunks(&self, count: usize, mut take: impl FnMut(&[Operation])) {
+        self.plain.chunks(count).for_each(&mut take);
+        let (packed, _) = self.packed.as_chunks::<ROW>();
+        let mut rows = Vec::with_capacity(count);
+        for chunk in packed.chunks(count) {
+            rows.clear();
+            rows.extend(chunk.iter().map(read_row));
+            take(&rows);
+        }
+    }
+}
+
 impl Serialize for Rows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::with_capacity(self.0.len() * ROW);
-        self.0.iter().for_each(|row| write_row(row, &mut bytes));
+        if self.plain.is_empty() {
+            return serializer.serialize_bytes(&self.packed);
+        }
+        let mut bytes = Vec::with_capacity(self.plain.len() * ROW);
+        self.plain.iter().for_each(|row| write_row(row, &mut bytes));
         serializer.serialize_bytes(&bytes)
     }
 }
 
 /// Adds a row in its 32 bytes.
+#[inline]
 pub(crate) fn write_row(row: &Operation, bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(&row.call.to_le_bytes());
-    bytes.extend_from_slice(&row.ret.to_le_bytes());
-    bytes.extend_from_slice(&row.arg.0.to_le_bytes());
-    bytes.extend_from_slice(&row.result.0.to_le_bytes());
-    bytes.extend_from_slice(&row.key.0.to_le_bytes());
-    bytes.extend_from_slice(&(row.process().0 << 8 | u32::from(row.op().0)).to_le_bytes());
+    let mut packed = [0; ROW];
+    packed[..8].copy_from_slice(&row.call.to_le_bytes());
+    packed[8..16].copy_from_slice(&row.ret.to_le_bytes());
+    packed[16..20].copy_from_slice(&row.arg.0.to_le_bytes());
+    packed[20..24].copy_from_slice(&row.result.0.to_le_bytes());
+    packed[24..28].copy_from_slice(&row.key.0.to_le_bytes());
+    packed[28..].copy_from_slice(&(row.process().0 << 8 | u32::from(row.op().0)).to_le_bytes());
+    bytes.extend_from_slice(&packed);
 }
 
 /// Reads a row back.
@@ -114,11 +163,10 @@ impl<'de> Deserialize<'de> for Rows {
                 f.write_str("rows")
             }
             fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Rows, E> {
-                let (rows, rest) = bytes.as_chunks::<ROW>();
-                if !rest.is_empty() {
+                if !bytes.len().is_multiple_of(ROW) {
                     return Err(E::custom("rows of 32 bytes"));
                 }
-                Ok(Rows(rows.iter().map(read_row).collect()))
+                Ok(Rows { plain: Vec::new(), packed: bytes.to_vec() })
             }
         }
         deserializer.deserialize_bytes(Bytes)

@@ -58,11 +58,11 @@ fn three_hosts_check_together() {
             .collect();
         started.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
-    let (answer, _) = outcomes[0].answer();
-    assert!(matches!(answer.verdict, Verdict::Holds(_)), "{:?}", answer.verdict);
-    assert_eq!((answer.operations, answer.objects), (5000, 50));
-    let own: u64 = outcomes[1].report.objects + outcomes[2].report.objects;
-    assert!(own > 0 && own < 50, "every host has objects");
+    for outcome in &outcomes {
+        let (answer, _) = outcome.answer();
+        assert!(matches!(answer.verdict, Verdict::Holds(_)), "{:?}", answer.verdict);
+        assert_eq!((answer.operations, answer.objects), (5000, 50));
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn watch(mut listener: Listener, patience: Duration) -> std::thread::JoinHandle<
 fn send(address: &str, name: &str, history: &History, part: u32, of: u32) {
     let spec = specs::parse("kv").expect("a specification");
     let mut sender =
-        Sender::connect(address, "secret", name, "kv", spec.signature(), Duration::from_secs(20))
+        Sender::connect(address, "secret", name, "kv", spec.signature(), Duration::from_secs(60))
             .expect("a connection");
     let own = |row: &&Operation| row.process().0 % of == part;
     let mut rows: Vec<Operation> = history.operations.iter().filter(own).copied().collect();
@@ -88,6 +88,8 @@ fn proxy(to: String, over: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     std::thread::spawn(move || {
+        // Each lives twice as long as the one before, so that even a busy machine gets through.
+        let mut life = Duration::from_millis(60);
         for near in listener.incoming().flatten() {
             if over.load(Ordering::Acquire) {
                 break;
@@ -101,7 +103,8 @@ fn proxy(to: String, over: Arc<AtomicBool>) -> String {
             };
             pipe(near.try_clone().expect("a handle"), far.try_clone().expect("a handle"));
             pipe(far.try_clone().expect("a handle"), near.try_clone().expect("a handle"));
-            std::thread::sleep(Duration::from_millis(60));
+            std::thread::sleep(life);
+            life *= 2;
             let _ = near.shutdown(std::net::Shutdown::Both);
             let _ = far.shutdown(std::net::Shutdown::Both);
         }
@@ -116,7 +119,7 @@ fn a_connection_that_is_cut_and_healed_loses_nothing() {
     let over = Arc::new(AtomicBool::new(false));
     let address = proxy(listener.address().to_string(), Arc::clone(&over));
     let refused = Arc::clone(&listener.refused);
-    let watching = watch(listener, Duration::from_secs(20));
+    let watching = watch(listener, Duration::from_secs(60));
     send(&address, "cut", &history, 0, 1);
     let (answer, _) = watching.join().expect("it ends").answer();
     over.store(true, Ordering::Release);
