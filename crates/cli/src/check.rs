@@ -14,7 +14,7 @@ use linpoint_report::Style;
 use crate::args::{CheckArgs, EngineArg};
 use crate::fault::{Exit, Fault};
 use crate::progress::Progress;
-use crate::view::check::{Rows, view};
+use crate::view::check::{MOST_BARS, Rows, view};
 use crate::{input, json, text};
 
 /// Runs the command.
@@ -43,8 +43,6 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
 
 /// Histories longer than this are not read a second time for a page: it shows their core.
 const MOST_READ_AGAIN: u64 = 5_000_000;
-/// The longest order that a page shows.
-const MOST_ORDER: usize = 100_000;
 
 /// One file.
 struct Task<'a> {
@@ -190,7 +188,7 @@ impl Task<'_> {
             if let Some(file) = &mut witness {
                 file.add(symbols, &signature, op);
             }
-            if drawn && kept.len() < MOST_ORDER {
+            if drawn && kept.len() < MOST_BARS {
                 kept.push(*op);
             }
         };

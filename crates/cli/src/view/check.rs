@@ -15,7 +15,7 @@ use crate::check::Shown;
 use crate::text;
 
 /// Operations on one page.
-const MOST_BARS: usize = 100_000;
+pub const MOST_BARS: usize = 100_000;
 /// Orders whose states are worked out are not longer than this.
 const MOST_STATES: usize = 500;
 
@@ -210,7 +210,10 @@ fn witness(shown: &Shown<'_>, rows: &Rows, place: &HashMap<Identity, usize>) -> 
         })
         .flatten();
     Some(Order {
-        title: "every operation takes effect once, between its call and its return".to_owned(),
+        title: match rows.witness.len() < MOST_BARS {
+            true => "every operation takes effect once, between its call and its return".to_owned(),
+            false => format!("the first {} operations of the order that explains all", kept.len()),
+        },
         bars: kept.iter().map(|(_, bar)| *bar).collect(),
         states: states.unwrap_or_default(),
         next: Vec::new(),
