@@ -105,10 +105,11 @@ class HistoryPart {
         this.rows.push(lane);
       }
     });
-    this.points = this.order >= 0 ? pointsOf(h, { bars: h.orders[this.order].bars.filter((i) => this.isShown(i)) }, this.layout) : new Map();
+    this.points = this.order >= 0 ? pointsOf(h, { bars: h.orders[this.order].bars.filter((i) => this.isShown(i)) }, this.layout) : new Float64Array(h.n).fill(NaN);
     if (h.point && this.order < 0) this.committed();
-    this.place = new Map();
-    if (this.order >= 0) h.orders[this.order].bars.forEach((i, k) => this.place.set(i, k));
+    // The number of each operation in the order; -1 where it is not in it.
+    this.place = new Int32Array(h.n).fill(-1);
+    if (this.order >= 0) h.orders[this.order].bars.forEach((i, k) => { this.place[i] = k; });
     const left = h.leftOut ? `; ${h.leftOut.toLocaleString('en')} more are not in this page` : '';
     this.said.textContent = `${which.length.toLocaleString('en')} of ${count(h.n, 'operation')}${left}`;
     this.miniature = null;
@@ -126,7 +127,7 @@ class HistoryPart {
       if (Number.isNaN(h.point[i])) continue;
       const end = h.ret[i] === Infinity ? h.point[i] + 1 : h.ret[i];
       const share = end > h.call[i] ? (h.point[i] - h.call[i]) / (end - h.call[i]) : 0.5;
-      this.points.set(i, this.layout.left[i] + Math.min(1, share) * (this.layout.right[i] - this.layout.left[i]));
+      this.points[i] = this.layout.left[i] + Math.min(1, share) * (this.layout.right[i] - this.layout.left[i]);
     }
   }
 
@@ -401,8 +402,8 @@ class HistoryPart {
   // Where an operation stands in the order that is stepped through.
   stepOf(i) {
     if (this.order < 0 || this.h.n > 2000) return '';
-    const k = this.place.get(i);
-    if (k === undefined) {
+    const k = this.place[i];
+    if (k < 0) {
       const order = this.h.orders[this.order];
       return this.placed >= order.bars.length && (order.next || []).some((next) => next.bar === i) ? 'stuck' : 'later';
     }
@@ -411,8 +412,8 @@ class HistoryPart {
 
   drawPoints(g, first, last, wide) {
     const { h, margin } = this;
-    if (!this.points.size || this.zoomed < COLUMN * 0.25) return;
-    const at = (i) => [margin + (this.points.get(i) - this.x) * this.zoomed, this.rowOf[h.lane[i]] * LANE - this.y + LANE / 2 + 6 + (this.order >= 0 ? -BAR / 2 - 1 : BAR / 2 + 1)];
+    if (this.zoomed < COLUMN * 0.25) return;
+    const at = (i) => [margin + (this.points[i] - this.x) * this.zoomed, this.rowOf[h.lane[i]] * LANE - this.y + LANE / 2 + 6 + (this.order >= 0 ? -BAR / 2 - 1 : BAR / 2 + 1)];
     const order = this.order >= 0 ? h.orders[this.order].bars : null;
     if (order && h.n <= 2000) {
       g.strokeStyle = palette.accent;
@@ -421,7 +422,7 @@ class HistoryPart {
       g.beginPath();
       let before = null;
       for (const i of order.slice(0, this.placed)) {
-        if (!this.points.has(i) || this.rowOf[h.lane[i]] < 0) continue;
+        if (Number.isNaN(this.points[i]) || this.rowOf[h.lane[i]] < 0) continue;
         const [x, y] = at(i);
         if (before && (!h.key || h.key[before] === h.key[i])) g.lineTo(x, y);
         else g.moveTo(x, y);
@@ -434,7 +435,7 @@ class HistoryPart {
       const bars = this.lanes[this.rows[row]];
       for (let k = this.firstFrom(bars, this.x); k < bars.length && this.layout.left[bars[k]] <= this.x + wide; k++) {
         const i = bars[k];
-        if (!this.points.has(i)) continue;
+        if (Number.isNaN(this.points[i])) continue;
         const step = this.stepOf(i);
         if (step === 'later') continue;
         const [x, y] = at(i);
@@ -452,7 +453,7 @@ class HistoryPart {
         g.stroke();
         if (order && h.n <= 2000) {
           g.font = `bold 10px ${palette.sans}`;
-          g.fillText(String(this.place.get(i) + 1), x + size + 2, y - 3);
+          g.fillText(String(this.place[i] + 1), x + size + 2, y - 3);
         }
       }
     }
@@ -670,9 +671,9 @@ class HistoryPart {
     row('called at', stampOf(h, h.call[i]));
     if (h.ret[i] !== Infinity) row('returned at', stampOf(h, h.ret[i]));
     if (h.point && !Number.isNaN(h.point[i])) row('committed at', stampOf(h, h.point[i]));
-    const k = this.place.get(i);
+    const k = this.place[i];
     const order = this.order >= 0 ? h.orders[this.order] : null;
-    if (k !== undefined) {
+    if (k >= 0) {
       row('takes effect', `as number ${k + 1} of ${order.bars.length}${h.key ? ' of its object’s order' : ''}`);
       if (order.states && order.states.length > k + 1) {
         row('state before', order.states[k]);

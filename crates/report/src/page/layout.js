@@ -149,9 +149,9 @@ function byLane(h, which) {
 }
 
 // Where the operations of an order take effect: one point in each bar, from left to right, spread where several would fall together. Orders of several objects are
-// apart from one another.
+// apart from one another. Not a number where an operation is not in the order.
 function pointsOf(h, order, layout) {
-  const points = new Map();
+  const points = new Float64Array(h.n).fill(NaN);
   const groups = new Map();
   for (const i of order.bars) {
     const key = h.key ? h.key[i] : 0;
@@ -171,7 +171,7 @@ function pointsOf(h, order, layout) {
       while (end < bars.length && early[end] === early[k]) end++;
       const upto = Math.min(late[k], end < bars.length ? early[end] : Infinity, early[k] + 6 * (end - k));
       const room = Math.max(0, (Math.min(upto, late[end - 1]) - early[k]) / (end - k + 1));
-      for (let j = k; j < end; j++) points.set(bars[j], Math.min(early[k] + room * (j - k + 1), late[j]));
+      for (let j = k; j < end; j++) points[bars[j]] = Math.min(early[k] + room * (j - k + 1), late[j]);
       k = end;
     }
   }
