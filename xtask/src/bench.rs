@@ -7,7 +7,7 @@
 
 pub mod bars;
 pub mod charts;
-mod child;
+pub(crate) mod child;
 mod file;
 pub mod history;
 mod peers;
@@ -114,7 +114,7 @@ fn binary() -> Result<PathBuf, String> {
     }
 }
 
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::root().join("target"), PathBuf::from)
 }
 

@@ -8,6 +8,7 @@
 //! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
 //! cargo xtask bench charts [--quick]                 how time grows with operations, processes and both, as SVG in docs/charts
+//! cargo xtask evaluate [--quick] [--peers DIR]       Dragicevic's evaluation on recorded histories: CSV and charts in docs/evaluation
 //! cargo xtask bench explore                          executions per second of the explorer, beside loom and shuttle
 //! cargo xtask bench model                            states per second of the explorer of models, beside stateright
 //! cargo xtask bench shape                            proofs of linked structures, beside Amit's table 5.1
@@ -17,6 +18,7 @@
 mod bench;
 mod browser;
 mod ci;
+mod evaluate;
 mod gallery;
 mod plot;
 mod solvers;
@@ -24,7 +26,7 @@ mod solvers;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | bench explore | bench model | bench shape | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | bench explore | bench model | bench shape | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +44,10 @@ fn main() -> ExitCode {
                 None => Err(USAGE.into()),
             }
         }
+        ["evaluate", options @ ..] => match bench::Options::read(options) {
+            Some(options) => evaluate::run(&options),
+            None => Err(USAGE.into()),
+        },
         ["bench", "shape"] => bench::shape::run(),
         ["bench", suite @ ("explore" | "model" | "monitor")] => bench::workspace(suite),
         _ => Err(USAGE.into()),

@@ -2,7 +2,7 @@
 //!
 //! Linearizability is local (Herlihy & Wing 1990): a history of several objects is linearizable iff each object's part is. So a
 //! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides. So is
-//! a map, entry by entry, as long as nobody asks for its size. A long history of one object is split by value or by time where that is sound ([`pieces`]).
+//! a map, entry by entry, as long as nobody asks for its size. A long history of one object is split by value or by time where that is sound and asked for ([`pieces`]).
 //!
 //! Touching operations of one process (`a.ret == b.call`) are handled by enclosure, see [`crate::timeline`]: what holds
 //! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
@@ -42,6 +42,8 @@ pub struct Options {
     pub partition: Partition,
     /// Threads to use where parts are independent.
     pub threads: usize,
+    /// Split a long history of one object over the threads? A split that comes to nothing costs its time, see `decide/pieces.rs`.
+    pub split: bool,
     /// Rows held in memory before a file is streamed instead.
     pub hold: usize,
     /// Can the history be opened more than once? Standard input cannot, and is held in memory.
@@ -56,6 +58,7 @@ impl Default for Options {
             memory_limit_bytes: None,
             partition: Partition::ByKey,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            split: false,
             hold: HOLD,
             may_read_again: true,
         }
@@ -265,7 +268,11 @@ fn check_feed(
             part.decide_all(&objects, symbols, options.threads, sink)?
         }
     } else {
-        let split = if sink.is_none() { pieces::decide(&part, &feed, symbols, pieces::LEAST)? } else { None };
+        let split = if options.split && sink.is_none() {
+            pieces::decide(&part, &feed, symbols, pieces::LEAST)?
+        } else {
+            None
+        };
         match split {
             Some(found) => found,
             None => part.decide(&feed, &mut Names::Own(symbols), sink)?,

@@ -17,8 +17,8 @@
 //! is in the heap or under the locks of a removal that moves down, which nobody overtakes; so the root is the smallest. Of an insertion, where its element is first compared with an
 //! available parent and stays, or where it is made available at the root, or where a removal takes it.
 //!
-//! Mutation [`COUNTS_AS_ARRIVED`]: a removal that swaps an element on its way up to a child of the root makes it available. Expected: not linearizable; its insertion ends, it stays below a
-//! larger root, and that one is removed first.
+//! Mutation [`COUNTS_AS_ARRIVED`]: a removal that swaps an element on its way up from a leaf makes it available. Expected: not linearizable; its insertion ends, it stays below a
+//! larger element, and that one is removed first.
 
 use linpoint::sync::{Mutex, MutexGuard};
 
@@ -28,7 +28,7 @@ use crate::priority::{bit_reversed, has_operations};
 /// A removal lets go of the last element's node before it locks the root: the algorithm as it was published.
 pub const PUBLISHED: u8 = 1;
 
-/// An element that a removal moves up, next to the root, is no longer on its way.
+/// An element that a removal moves up from a leaf is no longer on its way.
 pub const COUNTS_AS_ARRIVED: u8 = 2;
 
 /// A priority queue of bounded size.
@@ -171,7 +171,9 @@ impl<P: Ord + Copy, const MUTATION: u8> HuntHeap<P, MUTATION> {
                 return;
             }
             std::mem::swap(&mut *child, &mut *node);
-            if MUTATION == COUNTS_AS_ARRIVED && at / 2 == 1 {
+            if MUTATION == COUNTS_AS_ARRIVED
+                && self.nodes.get(2 * below).is_none_or(|_| self.lock(2 * below).tag == Tag::Empty)
+            {
                 node.tag = Tag::Available;
             }
             (at, node) = (below, child);

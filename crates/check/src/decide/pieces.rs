@@ -16,6 +16,8 @@
 //! open, and as few insertions as can be: an insertion that is open there is put behind the cut, unless what was removed before the cut needs it. With values that differ, that
 //! guess costs nothing: an insertion nobody needed before the cut may as well have come after it.
 //!
+//! **What it is worth.** Cores that are idle. On a machine whose cores are busy it is slower than one core, and where the guess is wrong its time is lost; so it is off unless [`super::Options::split`] asks for it.
+//!
 //! Every piece's order is replayed by the recheck, from the contents that were counted.
 
 use std::sync::Mutex;

@@ -1,0 +1,320 @@
+//! Dragicevic's evaluation (2011, chapter 6) on histories recorded from our own queues, and far beyond its sizes.
+//!
+//! Histories are recorded by `subjects/examples/evaluate.rs` into `target/evaluation` and decided by the same program, a process a run, so that memory is each run's own. What was measured goes to
+//! `docs/evaluation/*.csv`, charts beside it; `docs/evaluation.md` tells what they say. Four suites: `length` (2 threads, growing histories), `threads` (200,000
+//! operations, 2 to 32 threads), `switches` (the text's optimisations, one off at a time) and `cores` (one history on one core and on all).
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::bench::{Options, child};
+use crate::plot::{self, Frame, Scale, Series};
+
+/// Seconds that one run may take, and in a quick evaluation.
+const PATIENCE_S: [u32; 2] = [30, 8];
+/// The two shapes of the text: intervals short and long behind a lock, and of about equal length in transactions.
+const SHAPES: [&str; 2] = ["coarse-heap", "fine-stm-heap"];
+/// Metastates at most for 2 to 6 threads, as the text reports them (section 6.4.1).
+const TEXT_METASTATES: [(f64, f64); 5] =
+    [(2.0, 10.0), (3.0, 30.0), (4.0, 100.0), (5.0, 300.0), (6.0, 1000.0)];
+
+/// A history to be recorded.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    object: &'static str,
+    threads: u32,
+    operations: u64,
+    /// How many priorities; 0: none twice.
+    values: u32,
+    /// Elements at the start.
+    prefix: u32,
+    /// The share of operations that change a key.
+    others: f64,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+struct Row {
+    suite: &'static str,
+    plan: Plan,
+    widest: u64,
+    engine: String,
+    verdict: String,
+    read_s: f64,
+    decide_s: f64,
+    most: f64,
+    mean: f64,
+    peak_mib: f64,
+}
+
+/// Measures everything and draws it.
+pub fn run(options: &Options) -> Result<(), String> {
+    let program = build()?;
+    let folder = crate::root().join("docs/evaluation");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let patience_s = PATIENCE_S[usize::from(options.quick)];
+    let mut bench = Bench { program, peers: options.peers.clone(), patience_s, rows: Vec::new() };
+    length(&mut bench, options.quick)?;
+    threads(&mut bench, options.quick)?;
+    switches(&mut bench)?;
+    cores(&mut bench, options.quick)?;
+    let path = folder.join("runs.csv");
+    fs::write(&path, bench.csv()).map_err(|error| format!("{}: {error}", path.display()))?;
+    draw(&bench.rows, &folder)
+}
+
+fn build() -> Result<PathBuf, String> {
+    let status = Command::new("cargo")
+        .args(["build", "--quiet", "--release", "-p", "linpoint-subjects", "--example", "evaluate"])
+        .current_dir(crate::root())
+        .status()
+        .map_err(|error| format!("cargo does not start: {error}"))?;
+    if !status.success() {
+        return Err("the evaluation does not build".to_owned());
+    }
+    Ok(crate::bench::target().join("release/examples/evaluate"))
+}
+
+/// 2 threads, from 200,000 operations up.
+fn length(bench: &mut Bench, quick: bool) -> Result<(), String> {
+    let sizes: &[u64] = if quick {
+        &[20_000, 40_000]
+    } else {
+        &[200_000, 300_000, 400_000, 500_000, 600_000, 1_000_000, 10_000_000]
+    };
+    for object in SHAPES {
+        for &operations in sizes {
+            let plan = Plan { object, threads: 2, operations, values: 1000, prefix: 0, others: 0.0 };
+            let few = operations <= 600_000;
+            let engines: &[&str] =
+                if few { &["paths", "text", "metastate", "count"] } else { &["metastate", "count"] };
+            bench.history("length", plan, engines)?;
+        }
+    }
+    Ok(())
+}
+
+/// 200,000 operations, from 2 threads up; equal priorities, and none twice.
+fn threads(bench: &mut Bench, quick: bool) -> Result<(), String> {
+    let operations = if quick { 20_000 } else { 200_000 };
+    for object in SHAPES {
+        for threads in [2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32] {
+            let plan = Plan { object, threads, operations, values: 1000, prefix: 0, others: 0.0 };
+            let engines: &[&str] = match threads {
+                0..=6 => &["paths", "text", "metastate", "count"],
+                7..=12 => &["text", "metastate", "count"],
+                _ => &["metastate", "count"],
+            };
+            bench.history("threads", plan, engines)?;
+            bench.history("threads", Plan { values: 0, ..plan }, &["monitor", "fastlin"])?;
+        }
+    }
+    Ok(())
+}
+
+/// What each of the text's optimisations is worth; with keys that change, so that each has something to do.
+fn switches(bench: &mut Bench) -> Result<(), String> {
+    let engines = [
+        "text",
+        "text-permutable",
+        "text-implied",
+        "text-redundant",
+        "text-semi-redundant",
+        "text-definite",
+        "text-hashing",
+        "text+equivalent",
+        "none",
+        "count",
+    ];
+    for object in ["coarse-heap", "naive-stm-heap"] {
+        for threads in [3, 4] {
+            let plan = Plan { object, threads, operations: 5_000, values: 20, prefix: 0, others: 0.05 };
+            bench.history("switches", plan, &engines)?;
+        }
+    }
+    Ok(())
+}
+
+/// One history, one core against all.
+fn cores(bench: &mut Bench, quick: bool) -> Result<(), String> {
+    let operations = if quick { 100_000 } else { 1_000_000 };
+    for object in
+        ["coarse-heap", "hunt-heap", "sundell-tsigas", "naive-stm-heap", "fine-stm-heap", "striped-hash-set"]
+    {
+        let values = if object == "striped-hash-set" { 1000 } else { 16 };
+        let plan = Plan { object, threads: 8, operations, values, prefix: 1000, others: 0.0 };
+        bench.history("cores", plan, &["one-core", "split", "one-core", "split"])?;
+    }
+    Ok(())
+}
+
+struct Bench {
+    program: PathBuf,
+    peers: Option<PathBuf>,
+    patience_s: u32,
+    rows: Vec<Row>,
+}
+
+impl Bench {
+    /// Records a history and lets engines decide it.
+    fn history(&mut self, suite: &'static str, plan: Plan, engines: &[&str]) -> Result<(), String> {
+        let folder = crate::bench::target().join("evaluation");
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let file = folder.join("history.lph");
+        let mut command = Command::new(&self.program);
+        command.arg("record").arg(&file).arg(plan.object);
+        command.args([plan.threads.to_string(), plan.operations.to_string(), plan.values.to_string()]);
+        command.args([plan.prefix.to_string(), "0".to_owned(), plan.others.to_string(), "1".to_owned()]);
+        let (_, said) = child::run(command, 10 * self.patience_s)?;
+        let mut fields = said.trim().split(',').skip(2);
+        let widest = fields.next().and_then(|field| field.parse().ok()).ok_or("nothing was recorded")?;
+        for &engine in engines {
+            let row = if engine == "fastlin" {
+                self.fastlin(&file, plan)?
+            } else {
+                Some(self.decide(&file, plan, engine)?)
+            };
+            let Some(row) = row else { continue };
+            let row = Row { suite, widest, ..row };
+            eprintln!("{}", line(&row).trim_end());
+            self.rows.push(row);
+        }
+        fs::remove_file(&file).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    fn decide(&self, file: &Path, plan: Plan, engine: &str) -> Result<Row, String> {
+        let spec = if plan.object.contains("set") { "set" } else { "priority-queue" };
+        let mut command = Command::new(&self.program);
+        command.arg("decide").arg(file).args([spec, engine, &self.patience_s.to_string()]);
+        let (usage, said) = child::run(command, self.patience_s + 5)?;
+        let fields: Vec<&str> = said.trim().split(',').collect();
+        let number =
+            |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
+        let verdict = if usage.ended.is_some() { "unknown" } else { fields[0] };
+        Ok(Row {
+            suite: "",
+            plan,
+            widest: 0,
+            engine: engine.to_owned(),
+            verdict: verdict.to_owned(),
+            read_s: number(1),
+            decide_s: if usage.ended.is_some() { f64::from(self.patience_s) } else { number(2) },
+            most: number(3),
+            mean: number(4),
+            peak_mib: usage.peak_bytes.max(number(5) as u64 * 1024) as f64 / f64::from(1 << 20),
+        })
+    }
+
+    /// fastlin on the same history, where it was built; its time is the whole process's, reading included.
+    fn fastlin(&self, file: &Path, plan: Plan) -> Result<Option<Row>, String> {
+        let program = self.peers.as_ref().map(|folder| folder.join("fastlin/fastlin"));
+        let Some(program) = program.filter(|program| program.exists()) else { return Ok(None) };
+        let text = file.with_extension("txt");
+        let mut command = Command::new(&self.program);
+        command.arg("text").args([file, &text]);
+        child::run(command, self.patience_s)?;
+        let mut command = Command::new(program);
+        command.args(["-t", "-x"]).arg(&text);
+        let (usage, said) = child::run(command, self.patience_s)?;
+        fs::remove_file(&text).map_err(|error| format!("{}: {error}", text.display()))?;
+        let verdict = match said.split_whitespace().next().filter(|_| usage.ended.is_none()) {
+            Some("1") => "holds",
+            Some("0") => "violated",
+            _ => "unknown",
+        };
+        Ok(Some(Row {
+            suite: "",
+            plan,
+            widest: 0,
+            engine: "fastlin".to_owned(),
+            verdict: verdict.to_owned(),
+            read_s: 0.0,
+            decide_s: usage.wall_s,
+            most: 0.0,
+            mean: 0.0,
+            peak_mib: usage.peak_bytes as f64 / f64::from(1 << 20),
+        }))
+    }
+
+    fn csv(&self) -> String {
+        let head = "suite,object,threads,operations,values,prefix,others,widest,engine,verdict,read_s,decide_s,metastates_most,metastates_mean,peak_mib\n";
+        self.rows.iter().fold(head.to_owned(), |text, row| text + &line(row))
+    }
+}
+
+fn line(row: &Row) -> String {
+    let Plan { object, threads, operations, values, prefix, others } = row.plan;
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{},{object},{threads},{operations},{values},{prefix},{others},{},{},{},{:.3},{:.3},{},{:.2},{:.0}",
+        row.suite,
+        row.widest,
+        row.engine,
+        row.verdict,
+        row.read_s,
+        row.decide_s,
+        row.most,
+        row.mean,
+        row.peak_mib
+    );
+    text
+}
+
+/// The charts.
+fn draw(rows: &[Row], folder: &Path) -> Result<(), String> {
+    let series = |suite: &str, object: &str, engine: &str, point: &dyn Fn(&Row) -> (f64, f64)| {
+        let wanted = |row: &&Row| {
+            (row.suite, row.plan.object, row.engine.as_str()) == (suite, object, engine)
+                && row.verdict == "holds"
+        };
+        rows.iter().filter(wanted).map(point).collect::<Vec<_>>()
+    };
+    let names = [
+        ("paths", "brute force"),
+        ("text", "the text's metastates"),
+        ("metastate", "our metastates"),
+        ("monitor", "monitor, distinct"),
+        ("fastlin", "fastlin, distinct"),
+    ];
+    for (suite, x, scale) in [("length", "operations", Scale::Log), ("threads", "threads", Scale::Linear)] {
+        for object in SHAPES {
+            let point = |row: &Row| {
+                let size =
+                    if suite == "length" { row.plan.operations as f64 } else { f64::from(row.plan.threads) };
+                (size, row.decide_s.max(0.001))
+            };
+            let lines: Vec<Series> = names
+                .iter()
+                .map(|(engine, name)| Series {
+                    name: (*name).to_owned(),
+                    points: series(suite, object, engine, &point),
+                })
+                .filter(|line| !line.points.is_empty())
+                .collect();
+            let title = format!("Verification time, {object}");
+            let frame = Frame { title: &title, x, y: "seconds", x_scale: scale, y_scale: Scale::Log };
+            plot::lines(&folder.join(format!("{suite}-{object}.svg")), &frame, &lines)?;
+        }
+    }
+    let point = |row: &Row| (f64::from(row.plan.threads), row.most);
+    let mut lines =
+        vec![Series { name: "reported in the text".to_owned(), points: TEXT_METASTATES.to_vec() }];
+    for object in SHAPES {
+        for (engine, name) in [("text", "the text's method"), ("count", "ours")] {
+            let points = series("threads", object, engine, &point);
+            lines.push(Series { name: format!("{name}, {object}"), points });
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
+    let frame = Frame {
+        title: "Metastates kept at most, 200,000 operations",
+        x: "threads",
+        y: "metastates",
+        x_scale: Scale::Linear,
+        y_scale: Scale::Log,
+    };
+    plot::lines(&folder.join("metastates.svg"), &frame, &lines)
+}
