@@ -28,12 +28,15 @@
 
 pub mod budget;
 pub mod certificate;
+mod closed;
 pub mod concrete;
 pub mod cover;
 pub mod draw;
 pub mod exec;
+mod heaps;
 pub mod infer;
 pub mod initial;
+mod interference;
 pub mod layout;
 mod list;
 mod merge;

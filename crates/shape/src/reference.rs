@@ -13,7 +13,7 @@
 
 use crate::exec::{Alarm, Done, Exec, Stop, Val};
 use crate::layout::{Mask, Object, Role};
-use crate::structure::{Effect, SEEN_FIRST, SEEN_SECOND, TRACKED};
+use crate::structure::{Effect, PROBE, SEEN_FIRST, SEEN_SECOND, TRACKED};
 
 impl Exec<'_, '_> {
     fn first(&self) -> Mask {
@@ -135,6 +135,11 @@ impl Exec<'_, '_> {
         }
     }
 
+    /// Is the tracked key in the reference's set?
+    fn inside(&self) -> bool {
+        self.s.globals & self.layout.member != 0
+    }
+
     /// A set's operation on the tracked key; on other keys nothing that is followed happens.
     fn set_effect(&mut self, role: Role) -> Option<Effect> {
         if self.me().seen & TRACKED == 0 {
@@ -165,9 +170,14 @@ impl Exec<'_, '_> {
             if thread.pc == crate::structure::IDLE || thread.effect != Effect::Open {
                 continue;
             }
+            if thread.pc == PROBE {
+                let first = if layout.object == Object::Set { self.inside() } else { self.is_empty() };
+                self.s.threads[index].seen |= if first { SEEN_FIRST } else { SEEN_SECOND };
+                continue;
+            }
             let role = layout.roles[layout.op_at(thread.pc)];
             let tracked = thread.seen & TRACKED != 0;
-            let inside = self.s.globals & layout.member != 0;
+            let inside = self.inside();
             let right = match role {
                 Role::Insert => 0,
                 Role::Take if self.is_empty() => SEEN_FIRST,

@@ -21,6 +21,9 @@ pub const MOST_NODES: usize = 32;
 /// The place of a thread that runs no operation.
 pub const IDLE: u16 = u16::MAX;
 
+/// The place of a thread that stands for any: see `interference`.
+pub const PROBE: u16 = u16::MAX - 1;
+
 /// A node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Node {
@@ -77,7 +80,7 @@ impl Thread {
 }
 
 /// An abstract state.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Structure {
     /// The threads shown.
     pub threads: Vec<Thread>,

@@ -13,23 +13,26 @@
 //! Cutting a record only forgets names, which makes it stand for more. But a record that was cut may fail where the whole view does not; such a failure
 //! must not be passed over, for then what follows the step would be lost: any trouble in a merged structure ends the analysis as trouble does anywhere.
 //!
-//! Pairs of views and records that are due are worked out in batches, on all cores; what comes of them is added in order, so the result does not depend on how many there are.
+//! What others do is worked out by heap, not by view: views that show the same heap share it ([`mod@crate::interference`]). Pairs of heaps and records that are due are worked out in
+//! batches, on all cores; what comes of them is added in order, so the result does not depend on how many there are.
 //!
 //! Locks in records' fields are known only for the two threads shown. Taking one is invisible to others, except that two threads that hold one lock are never merged.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::budget::Budget;
-use crate::layout::{Layout, Mask, STRANGER, Scalar};
-use crate::merge::{merge, project};
+use crate::heaps::Heaps;
+use crate::interference::{Shared, interference, shaken, shared_part};
 use crate::parallel::in_parallel;
 use crate::records::{Cut, cut, cuts, holds_nameless};
 use crate::run::{Halt, Steps, Trouble, Ways};
 use crate::store::{Domain, Store};
-use crate::structure::{IDLE, Structure};
+use crate::structure::{IDLE, Structure, Thread};
 use crate::threads::End;
+
+pub use crate::closed::is_inductive;
 
 /// What was found, and how.
 #[derive(Debug)]
@@ -46,8 +49,8 @@ pub struct Found {
     pub merges: u64,
 }
 
-/// What a view and a record must share to be merged.
-type Shared = (u64, Vec<Mask>);
+/// So many pairs are worked out before what comes of them is added.
+const BATCH: usize = 512;
 
 /// Closes the views of a program under steps and interference.
 pub fn analyse(steps: &Steps<'_, '_>, start: Structure, budget: &Budget<'_>) -> Found {
@@ -55,117 +58,99 @@ pub fn analyse(steps: &Steps<'_, '_>, start: Structure, budget: &Budget<'_>) -> 
         steps,
         ops: (0..steps.layout.roles.len()).collect(),
         cuts: cuts(steps.layout, steps.points),
-        found: Found {
-            end: End::Proved,
-            views: Store::new(Domain::Joined),
-            records: Store::new(Domain::Joined),
-            steps_of: Vec::new(),
-            merges: 0,
-        },
+        end: End::Proved,
+        views: Vec::new(),
+        ids: FxHashMap::default(),
+        added: FxHashSet::default(),
+        open_views: VecDeque::new(),
+        heaps: Heaps::default(),
+        shared: Vec::new(),
+        open_heaps: BTreeSet::new(),
+        records: Store::new(Domain::Joined),
+        steps_of: Vec::new(),
         groups: FxHashMap::default(),
         members: Vec::new(),
-        view_group: Vec::new(),
-        record_group: Vec::new(),
-        open_views: VecDeque::new(),
-        view_state: Vec::new(),
-        open_records: VecDeque::new(),
-        record_open: Vec::new(),
-        shaken: VecDeque::new(),
+        stamp: 0,
+        merges: 0,
     };
-    search.add_view(start);
+    search.start(start);
     search.run(budget);
-    search.found
+    search.found()
 }
 
-/// Does the closure of a set of views and records stay within it? The separate recheck of a certificate: every view's steps, every pair's interference, once, with nothing added.
-pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> Result<(), String> {
-    let cuts = cuts(steps.layout, steps.points);
-    if !found.views.covers(&(), start) {
-        return Err("the initial state is not covered".into());
-    }
-    let ops: Vec<usize> = (0..steps.layout.roles.len()).collect();
-    let fail = |halt: Halt| crate::threads::trouble(&halt);
-    let own = |view: &Structure| -> Result<(), String> {
-        let pc = view.threads[0].pc;
-        let mut out = Vec::new();
-        if pc == IDLE {
-            steps.calls(view, 0, &ops, &mut out).map_err(fail)?;
-        } else {
-            for (edge, needs) in cuts[usize::from(pc)].iter().enumerate() {
-                let Ways::After(after) = steps.edge(view, 0, edge, false, false).map_err(fail)? else {
-                    continue;
-                };
-                if after.iter().any(|(_, effect)| *effect) {
-                    let record = cut(steps.layout, view, edge, needs);
-                    if record.is_none_or(|(at, record)| !found.records.covers(&at, &record)) {
-                        return Err("a step that others notice has no record".into());
-                    }
-                }
-                for (next, _) in after {
-                    steps.settle(next, 0, &mut out).map_err(fail)?;
-                }
-            }
-        }
-        match out.iter().any(|next| !found.views.covers(&(), next)) {
-            true => Err("a step leads out of the views".into()),
-            false => Ok(()),
-        }
-    };
-    in_parallel(&found.views.all, own).into_iter().collect::<Result<(), String>>()?;
-    let mut groups: FxHashMap<Shared, Vec<&Structure>> = FxHashMap::default();
-    for view in &found.views.all {
-        groups.entry(shared_part(steps.layout, view)).or_default().push(view);
-    }
-    let met = |(record, at): &(&Structure, (u16, u16))| -> Result<(), String> {
-        for view in groups.get(&shared_part(steps.layout, record)).into_iter().flatten() {
-            for next in interference(steps, view, record, *at).map_err(fail)? {
-                if !found.views.covers(&(), &next) {
-                    return Err("interference leads out of the views".into());
-                }
-            }
-        }
-        Ok(())
-    };
-    let records: Vec<_> = found.records.all.iter().zip(found.steps_of.iter().copied()).collect();
-    in_parallel(&records, met).into_iter().collect()
+/// A view: one thread, and all that it was found to see with its names as they are.
+struct View {
+    s: Structure,
+    /// The number of its heap.
+    heap: u32,
+    /// Are its own steps due?
+    due: bool,
 }
 
+/// What is known of a heap.
+#[derive(Default)]
+struct Seen {
+    group: u32,
+    /// Is it among the heaps of its group?
+    listed: bool,
+    /// The views that show it, and some that did.
+    views: Vec<u32>,
+    /// What others' steps make of it: heaps, and what a probe notes.
+    after: Vec<(u32, u8)>,
+    known: FxHashSet<(u32, u8)>,
+    /// Records up to this stamp have met it.
+    done: u64,
+    due: bool,
+}
+
+/// Heaps and records that can be of one state.
 #[derive(Default)]
 struct Members {
-    views: Vec<u32>,
-    records: Vec<u32>,
+    heaps: Vec<u32>,
+    /// Each record and when it last grew.
+    records: Vec<(u32, u64)>,
 }
 
 struct Search<'a, 'p> {
     steps: &'a Steps<'a, 'p>,
     ops: Vec<usize>,
     cuts: Vec<Vec<Cut>>,
-    found: Found,
+    end: End,
+    views: Vec<View>,
+    /// The view of a thread with names that lie so.
+    ids: FxHashMap<(Thread, u32), u32>,
+    /// What was added to views already.
+    added: FxHashSet<(Thread, u32)>,
+    open_views: VecDeque<u32>,
+    heaps: Heaps,
+    /// What is known of each heap.
+    shared: Vec<Seen>,
+    /// Heaps whose interference is due, by a view that shows them: views that were met early lead to later ones, and are complete before these have their turn.
+    open_heaps: BTreeSet<(u32, u32)>,
+    records: Store<(u16, u16)>,
+    steps_of: Vec<(u16, u16)>,
     groups: FxHashMap<Shared, u32>,
     members: Vec<Members>,
-    view_group: Vec<u32>,
-    record_group: Vec<u32>,
-    /// Views whose own steps are due.
-    open_views: VecDeque<u32>,
-    /// Is its own step due, and interference?
-    view_state: Vec<(bool, bool)>,
-    /// Views whose interference is due.
-    shaken: VecDeque<u32>,
-    open_records: VecDeque<u32>,
-    record_open: Vec<bool>,
+    /// Counts how often a record grew.
+    stamp: u64,
+    merges: u64,
 }
 
 impl Search<'_, '_> {
+    fn start(&mut self, s: Structure) {
+        self.add_view(s);
+    }
+
     fn run(&mut self, budget: &Budget<'_>) {
         let mut turns = 0_u64;
-        while matches!(self.found.end, End::Proved) {
+        while matches!(self.end, End::Proved) {
             turns += 1;
-            let Found { views, records, .. } = &self.found;
-            let waiting = self.open_views.len() + self.shaken.len();
+            let waiting = self.open_views.len() + self.open_heaps.len();
+            let bytes = self.heaps.bytes() * 2 + self.records.bytes() + self.added.len() * 64;
             if turns.is_multiple_of(64)
-                && let Some(limit) = budget.spent(views.all.len(), waiting, views.bytes() + records.bytes())
+                && let Some(limit) = budget.spent(self.views.len(), waiting, bytes)
             {
-                self.found.end = End::Limit(limit.into());
+                self.end = End::Limit(limit.into());
                 return;
             }
             // Own steps first: interference then meets views that are complete.
@@ -173,15 +158,25 @@ impl Search<'_, '_> {
                 self.own_steps(view)
             } else {
                 let pairs = self.due_pairs();
-                if pairs.is_empty() {
+                if pairs.is_empty() && self.open_heaps.is_empty() {
                     return;
                 }
                 self.interfere(&pairs)
             };
             if let Err(halt) = done {
-                self.found.end = End::Halt(Box::new(halt));
+                self.end = End::Halt(Box::new(halt));
             }
         }
+    }
+
+    fn found(self) -> Found {
+        let mut views = Store::new(Domain::Joined);
+        for view in self.views {
+            // Each has a skeleton of its own, so nothing is joined and nothing can be too large.
+            let _ = views.add(&(), view.s);
+        }
+        let Search { end, records, steps_of, merges, .. } = self;
+        Found { end, views, records, steps_of, merges }
     }
 
     fn group(&mut self, s: &Structure) -> u32 {
@@ -194,53 +189,116 @@ impl Search<'_, '_> {
     }
 
     fn add_view(&mut self, s: Structure) {
-        let group = self.group(&s);
-        let before = self.found.views.all.len();
-        match self.found.views.add(&(), s) {
-            Err(_) => self.found.end = End::Limit("more nodes than a structure holds".into()),
-            Ok((id, news)) => {
-                if self.found.views.all.len() > before {
-                    self.view_group.push(group);
-                    self.view_state.push((false, false));
-                    self.members[group as usize].views.push(id);
-                }
-                if news {
-                    let (own, others) = self.view_state[id as usize];
-                    if !own {
-                        self.open_views.push_back(id);
+        let thread = s.threads[0];
+        let heap = self.number(s);
+        self.add(thread, heap);
+    }
+
+    /// The number of a heap, with all that is kept of it.
+    fn number(&mut self, s: Structure) -> u32 {
+        let heap = self.heaps.number(s);
+        if heap as usize == self.shared.len() {
+            let s = self.heaps.all[heap as usize].clone();
+            let group = self.group(&s);
+            self.shared.push(Seen { group, ..Seen::default() });
+        }
+        heap
+    }
+
+    /// A thread may see this heap.
+    fn add(&mut self, thread: Thread, heap: u32) {
+        let mut more = vec![(thread, heap)];
+        while let Some((thread, heap)) = more.pop() {
+            if !self.added.insert((thread, heap)) {
+                continue;
+            }
+            let mut s = self.heaps.all[heap as usize].clone();
+            s.threads[0] = thread;
+            let fresh = self.views.len() as u32;
+            let id = *self.ids.entry((thread, self.heaps.frame[heap as usize])).or_insert(fresh);
+            let heap = if id == fresh {
+                self.views.push(View { s, heap, due: false });
+                heap
+            } else {
+                match self.views[id as usize].s.join(&s) {
+                    None => {
+                        self.end = End::Limit("more nodes than a structure holds".into());
+                        return;
                     }
-                    if !others {
-                        self.shaken.push_back(id);
-                    }
-                    self.view_state[id as usize] = (true, true);
+                    Some(false) => continue,
+                    Some(true) => self.number(self.views[id as usize].s.clone()),
                 }
+            };
+            let view = &mut self.views[id as usize];
+            view.heap = heap;
+            if !view.due {
+                view.due = true;
+                self.open_views.push_back(id);
+            }
+            if let Err(alarm) = self.settle_on(id, heap, &mut more) {
+                let trouble = Trouble::Alarm(alarm);
+                let before = self.views[id as usize].s.clone();
+                self.end = End::Halt(Box::new(Halt { trouble, at: (thread.pc, 0), before }));
+                return;
             }
         }
     }
 
+    /// A view shows this heap from now on: what others are known to do to it happens to the view, too.
+    fn settle_on(
+        &mut self,
+        view: u32,
+        heap: u32,
+        more: &mut Vec<(Thread, u32)>,
+    ) -> Result<(), crate::exec::Alarm> {
+        let thread = self.views[view as usize].s.threads[0];
+        let seen = &mut self.shared[heap as usize];
+        if !seen.listed {
+            seen.listed = true;
+            self.members[seen.group as usize].heaps.push(heap);
+        }
+        seen.views.push(view);
+        if !seen.due {
+            seen.due = true;
+            self.open_heaps.insert((view, heap));
+        }
+        for (next, noted) in &seen.after {
+            more.push((shaken(self.steps.layout, thread, *noted)?, *next));
+        }
+        Ok(())
+    }
+
     fn add_record(&mut self, at: (u16, u16), s: Structure) {
         let group = self.group(&s);
-        let before = self.found.records.all.len();
-        match self.found.records.add(&at, s) {
-            Err(_) => self.found.end = End::Limit("more nodes than a structure holds".into()),
-            Ok((id, news)) => {
-                if self.found.records.all.len() > before {
-                    self.record_group.push(group);
-                    self.record_open.push(false);
-                    self.found.steps_of.push(at);
-                    self.members[group as usize].records.push(id);
+        match self.records.add(&at, s) {
+            Err(_) => self.end = End::Limit("more nodes than a structure holds".into()),
+            Ok((_, false)) => {}
+            Ok((id, true)) => {
+                self.stamp += 1;
+                let members = &mut self.members[group as usize];
+                if id as usize == self.steps_of.len() {
+                    self.steps_of.push(at);
+                    members.records.push((id, self.stamp));
+                } else if let Some(record) = members.records.iter_mut().find(|record| record.0 == id) {
+                    record.1 = self.stamp;
                 }
-                if news && !self.record_open[id as usize] {
-                    self.record_open[id as usize] = true;
-                    self.open_records.push_back(id);
-                }
+                let (shared, open) = (&mut self.shared, &mut self.open_heaps);
+                members.heaps.retain(|heap| {
+                    let seen = &mut shared[*heap as usize];
+                    seen.listed = !seen.views.is_empty();
+                    if seen.listed && !seen.due {
+                        seen.due = true;
+                        open.insert((seen.views[0], *heap));
+                    }
+                    seen.listed
+                });
             }
         }
     }
 
     fn own_steps(&mut self, id: u32) -> Result<(), Halt> {
-        self.view_state[id as usize].0 = false;
-        let view = self.found.views.all[id as usize].clone();
+        self.views[id as usize].due = false;
+        let view = self.views[id as usize].s.clone();
         let layout = self.steps.layout;
         let pc = view.threads[0].pc;
         let mut out = Vec::new();
@@ -273,87 +331,58 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Views and records that are due to meet, a batch of them: of new records with all views, then of new views with all records.
+    /// Heaps and records that are due to meet, a batch of them.
     fn due_pairs(&mut self) -> Vec<(u32, u32)> {
         let mut pairs = Vec::new();
         while pairs.len() < BATCH {
-            if let Some(record) = self.open_records.pop_front() {
-                self.record_open[record as usize] = false;
-                let views = &self.members[self.record_group[record as usize] as usize].views;
-                // Views whose turn comes anyway meet the record then.
-                let due = views.iter().filter(|view| !self.view_state[**view as usize].1);
-                pairs.extend(due.map(|view| (*view, record)));
-            } else if let Some(view) = self.shaken.pop_front() {
-                self.view_state[view as usize].1 = false;
-                let records = &self.members[self.view_group[view as usize] as usize].records;
-                pairs.extend(records.iter().map(|record| (view, *record)));
-            } else {
-                break;
+            let Some((_, heap)) = self.open_heaps.pop_first() else { break };
+            let seen = &mut self.shared[heap as usize];
+            seen.due = false;
+            let views = &self.views;
+            seen.views.retain(|view| views[*view as usize].heap == heap);
+            if seen.views.is_empty() {
+                // Every view that showed it shows more by now.
+                continue;
             }
+            let members = &self.members[seen.group as usize];
+            let due = members.records.iter().filter(|(_, stamp)| *stamp > seen.done);
+            pairs.extend(due.map(|(record, _)| (heap, *record)));
+            seen.done = self.stamp;
         }
         pairs
     }
 
-    /// Lets each record's step happen to its view. Pairs are worked out side by side and taken in order; a view that changes meanwhile is due once more.
+    /// Lets each record's step happen to its heap. Pairs are worked out side by side and taken in order.
     fn interfere(&mut self, pairs: &[(u32, u32)]) -> Result<(), Halt> {
-        self.found.merges += pairs.len() as u64;
-        let Found { views, records, steps_of, .. } = &self.found;
-        let steps = self.steps;
-        let found = in_parallel(pairs, |(view, record)| {
-            let (view, at) = (&views.all[*view as usize], steps_of[*record as usize]);
-            interference(steps, view, &records.all[*record as usize], at)
+        self.merges += pairs.len() as u64;
+        let (heaps, records, steps_of, steps) = (&self.heaps, &self.records, &self.steps_of, self.steps);
+        let found = in_parallel(pairs, |(heap, record)| {
+            let (heap, at) = (&heaps.all[*heap as usize], steps_of[*record as usize]);
+            interference(steps, heap, &records.all[*record as usize], at)
         });
-        for out in found {
-            out?.into_iter().for_each(|next| self.add_view(next));
+        for ((heap, record), out) in pairs.iter().zip(found) {
+            for next in out? {
+                let noted = next.threads[0].seen;
+                let next = self.number(next);
+                if !self.shared[*heap as usize].known.insert((next, noted)) {
+                    continue;
+                }
+                self.shared[*heap as usize].after.push((next, noted));
+                for view in self.shared[*heap as usize].views.clone() {
+                    // A view that shows more by now meets the record again with what it shows.
+                    if self.views[view as usize].heap != *heap {
+                        continue;
+                    }
+                    let s = &self.views[view as usize].s;
+                    let thread = shaken(self.steps.layout, s.threads[0], noted).map_err(|alarm| Halt {
+                        trouble: Trouble::Alarm(alarm),
+                        at: self.steps_of[*record as usize],
+                        before: s.clone(),
+                    })?;
+                    self.add(thread, next);
+                }
+            }
         }
         Ok(())
     }
-}
-
-/// So many pairs are worked out before what comes of them is added.
-const BATCH: usize = 64;
-
-/// What the view may be after the record's step.
-fn interference(
-    steps: &Steps<'_, '_>,
-    view: &Structure,
-    record: &Structure,
-    at: (u16, u16),
-) -> Result<Vec<Structure>, Halt> {
-    let layout = steps.layout;
-    let mut merged = Vec::new();
-    if !merge(layout, view, record, &mut |s| merged.push(s)) {
-        let trouble = Trouble::Unsupported("more nodes than a structure holds".into());
-        return Err(Halt { trouble, at, before: view.clone() });
-    }
-    let mut out = Vec::new();
-    for s in merged {
-        let Ways::After(after) = steps.edge(&s, 1, usize::from(at.1), false, true)? else { continue };
-        for (mut next, _) in after {
-            project(layout, &mut next);
-            if next.canon(layout).is_ok() {
-                out.push(next);
-            }
-        }
-    }
-    Ok(out)
-}
-
-/// Shared scalars and names, with which locks are free.
-fn shared_part(layout: &Layout<'_>, s: &Structure) -> Shared {
-    let mut globals = s.globals;
-    for (shift, scalar) in layout.global_scalar.iter().flatten() {
-        if *scalar == Scalar::Lock && globals >> shift & 15 != 0 {
-            globals |= STRANGER << shift;
-        }
-    }
-    let both = layout.shared | layout.kinds;
-    let mut masks: Vec<Mask> = s.nodes[1..]
-        .iter()
-        .filter(|node| node.mask & layout.shared != 0)
-        .map(|node| node.mask & both)
-        .collect();
-    masks.sort_unstable();
-    masks.push(s.nodes[0].mask & layout.shared);
-    (globals, masks)
 }
