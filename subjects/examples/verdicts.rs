@@ -1,4 +1,6 @@
 //! What the harness says of every subject with its default settings, after how many executions and how long.
+//!
+//! With the word `broken`, only the broken ones, as rows of a table from which `cargo xtask bench explore` draws a chart.
 
 use std::time::Duration;
 
@@ -26,8 +28,18 @@ fn show<O: Object>(name: &str, check: Check<O>) {
         None if report.holds() => "holds",
         None => "unknown",
     };
+    if only_broken() {
+        assert!(report.counterexample.is_some(), "{name} is broken, and was not found to be");
+        println!("| {name} | {} executions |", report.coverage.executions);
+        return;
+    }
     let word: String = verdict.chars().take(70).collect();
     println!("{name:<42} {:>9} {:>7.2} s  {word}", report.coverage.executions, report.elapsed.as_secs_f64());
+}
+
+/// Were only the broken ones asked for?
+fn only_broken() -> bool {
+    std::env::args().nth(1).is_some_and(|word| word == "broken")
 }
 
 macro_rules! subjects {
@@ -48,7 +60,9 @@ fn deque<const MUTATION: u8>() -> Check<ChaseLevDeque<MUTATION>> {
 }
 
 fn main() {
-    println!("{:<42} {:>9} {:>9}  verdict", "subject", "runs", "time");
+    if !only_broken() {
+        println!("{:<42} {:>9} {:>9}  verdict", "subject", "runs", "time");
+    }
     subjects! {
         TreiberStack: treiber_stack::POP_BY_STORE;
         ReusingStack: reusing_stack::UNTAGGED;
@@ -68,6 +82,9 @@ fn main() {
         Stm: bartok_stm::UNDO_FORWARD;
     }
     show("ChaseLevDeque TAKE_WITHOUT_CAS", deque::<{ chase_lev_deque::TAKE_WITHOUT_CAS }>());
+    if only_broken() {
+        return;
+    }
     let correct = Duration::from_secs(5);
     show("TreiberStack", check::<TreiberStack<CORRECT>>().time_limit(correct));
     show("ReusingStack", check::<ReusingStack<CORRECT>>().time_limit(correct));

@@ -69,6 +69,9 @@ pub fn workspace(suite: &str) -> Result<(), String> {
     if !output.status.success() {
         return Err("the benchmark failed".to_owned());
     }
+    if suite == "explore" {
+        return executions_to_bug();
+    }
     if suite == "monitor" {
         let title = "What logging an operation costs (call, commit, return)";
         charts::bars(
@@ -79,6 +82,28 @@ pub fn workspace(suite: &str) -> Result<(), String> {
             &charts::figures(&text, "ns"),
         );
     }
+    Ok(())
+}
+
+/// How many executions the explorer of Rust code makes until it finds what is wrong with each broken subject, as a chart.
+fn executions_to_bug() -> Result<(), String> {
+    let mut verdicts = Command::new("cargo");
+    verdicts.args(["run", "--release", "--quiet", "--package", "linpoint-subjects", "--example", "verdicts"]);
+    verdicts.args(["--", "broken"]).current_dir(crate::root()).stderr(std::process::Stdio::inherit());
+    let output = verdicts.output().map_err(|error| format!("cargo does not start: {error}"))?;
+    if !output.status.success() {
+        return Err("a broken subject was not found to be broken".to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    print!("{text}");
+    let title = "Executions until the error of a subject is found";
+    charts::bars(
+        "executions-to-bug.svg",
+        title,
+        "executions",
+        &["default settings"],
+        &charts::figures(&text, "executions"),
+    );
     Ok(())
 }
 

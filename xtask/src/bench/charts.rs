@@ -1,7 +1,8 @@
 //! Charts of what the benchmarks measured, as SVG files in `docs/charts`.
 //!
 //! `cargo xtask bench charts` draws the three ways in which Dragicevic 2011, chapter 6, lets histories grow, for our engines: *horizontally* (longer, the processes stay), *vertically*
-//! (more processes, the length stays) and *diagonally* (both). The suites `shape` and `monitor` draw their own figures when they are run: time and structures a program, cost an event.
+//! (more processes, the length stays) and *diagonally* (both). The suites `shape`, `monitor` and `explore` draw their own figures when they are run: time and structures a program, cost an event,
+//! executions until an error is found.
 
 use std::path::PathBuf;
 

@@ -168,7 +168,9 @@ class HistoryPart {
     const { left, right } = this.layout;
     const long = right[i] - left[i] > wide * 0.8;
     this.x = long ? left[i] - wide * 0.1 : (left[i] + right[i]) / 2 - wide * 0.6;
-    this.y = this.rowOf[this.h.lane[i]] * LANE - (this.height - 26 - LANE) / 2;
+    // From the first lane on, as long as that shows the operation's.
+    const row = this.rowOf[this.h.lane[i]];
+    this.y = (row + 1) * LANE <= this.height - 26 ? 0 : row * LANE - (this.height - 26 - LANE) / 2;
     this.clamp();
   }
 

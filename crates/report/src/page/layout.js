@@ -24,14 +24,15 @@ function decodeHistory(data) {
     n, call, ret, point, core,
     lanes: data.lanes, texts: data.texts, base: data.base, lane: Int32Array.from(data.lane),
     name: data.name, arg: data.arg, result: data.result, key: data.key && data.key.length ? data.key : null,
+    severalKeys: !!data.key && data.key.some((key) => key !== data.key[0]),
     coreCount: data.core.length, impossible: data.impossible === undefined ? -1 : data.impossible,
     reason: data.reason || '', leftOut: data.left_out || 0, start: data.start || '', orders: data.orders,
   };
 }
 
-// `enqueue 7`, `dequeue → 7`.
+// `enqueue 7`, `dequeue → 7`; `x: put 7` where there are several objects.
 function labelOf(h, i, most = 60) {
-  let text = show(h.texts[h.name[i]], most);
+  let text = (h.severalKeys ? `${show(h.texts[h.key[i]], most)}: ` : '') + show(h.texts[h.name[i]], most);
   if (h.arg[i]) text += ` ${show(h.texts[h.arg[i]], most)}`;
   if (h.result[i]) text += ` → ${show(h.texts[h.result[i]], most)}`;
   return text;
@@ -40,6 +41,7 @@ function labelOf(h, i, most = 60) {
 // How wide a label is, in columns; cheap, since it is asked of every bar.
 function labelWidth(h, i) {
   let wide = h.texts[h.name[i]].length + 3;
+  if (h.severalKeys) wide += 2 + h.texts[h.key[i]].length;
   if (h.arg[i]) wide += 1 + h.texts[h.arg[i]].length;
   if (h.result[i]) wide += 3 + h.texts[h.result[i]].length;
   return Math.min(wide, WIDEST);
