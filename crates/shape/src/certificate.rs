@@ -28,6 +28,7 @@ pub fn write(layout: &Layout<'_>, points: &Points, found: &Found) -> String {
                 let who = match point {
                     Point::Own => "own".to_owned(),
                     Point::Help(bit) => format!("help{bit}"),
+                    Point::Meet(local) => format!("meet{local}"),
                 };
                 let _ = write!(out, " {node}:{edge}:{who}");
             }
@@ -115,9 +116,10 @@ fn read_points(layout: &Layout<'_>, line: &str) -> Result<Points, String> {
         let bad = || format!("a point that is none: {word}");
         let parts: Vec<&str> = word.split(':').collect();
         let [node, edge, who] = parts[..] else { return Err(bad()) };
+        let node: u16 = node.parse().map_err(|_| bad())?;
         let who = match who.strip_prefix("help") {
             None if who == "own" => Point::Own,
-            None => return Err(bad()),
+            None => Point::Meet(met(layout, node, who).ok_or_else(bad)?),
             Some(bit) => {
                 let bit: u32 = bit.parse().map_err(|_| bad())?;
                 if !layout.global_bit.contains(&Some(bit)) {
@@ -126,9 +128,17 @@ fn read_points(layout: &Layout<'_>, line: &str) -> Result<Points, String> {
                 Point::Help(bit)
             }
         };
-        points.push((node.parse().map_err(|_| bad())?, edge.parse().map_err(|_| bad())?, who));
+        points.push((node, edge.parse().map_err(|_| bad())?, who));
     }
     Ok(Points::At(points))
+}
+
+/// The local that leads to an offer, of a point where two operations meet.
+fn met(layout: &Layout<'_>, node: u16, who: &str) -> Option<u16> {
+    let local: u16 = who.strip_prefix("meet")?.parse().ok()?;
+    let op = layout.program.nodes.get(usize::from(node))?.op.index();
+    let slot = layout.program.operations.get(op)?.locals.get(usize::from(local))?;
+    matches!(slot.ty, linpoint_lang::program::Type::Pointer(_)).then_some(local)
 }
 
 fn read_structure<'t>(layout: &Layout<'_>, words: &mut impl Iterator<Item = &'t str>) -> Option<Structure> {

@@ -4,14 +4,16 @@
 //! by their value. [`World::seen_by`] is what a structure should say about a state: the abstraction function. The tests walk through concrete states in every order of
 //! steps and ask of each whether the analysis covers it. Nothing here is shared with the abstract steps but the layout of masks.
 
+mod seen;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use linpoint_lang::interp::{Choices, Event, Machine, Outcome, State};
-use linpoint_lang::program::{MarkKind, NONE, OpId, Type, UNSET, Word};
+use linpoint_lang::program::{Action, MarkKind, NONE, NodeId, OpId, Type, Word};
 
 use crate::exec::{Point, Points};
-use crate::layout::{Class, Layout, Mask, Object, Role, STRANGER, Scalar, class};
-use crate::structure::{Effect, Node, SEEN_FIRST, SEEN_SECOND, Structure, TRACKED, Thread};
+use crate::layout::{Layout, Object, Role};
+use crate::structure::{Effect, SEEN_FIRST, SEEN_SECOND};
 
 /// The reference, as values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -46,6 +48,12 @@ pub struct Concrete {
     reference: Reference,
     open: Vec<Option<Open>>,
     private: BTreeSet<usize>,
+    /// Records that their makers did not link in yet, where places are used again.
+    owned: BTreeMap<usize, usize>,
+    /// Live offers and whose they are.
+    offers: BTreeMap<usize, usize>,
+    /// Values that were taken as offers, and the offers: they were never in the list.
+    met: BTreeMap<Word, usize>,
     calls: Vec<u8>,
     fresh: Word,
 }
@@ -84,6 +92,9 @@ impl<'a, 'p> World<'a, 'p> {
             reference: Reference::default(),
             open: vec![None; self.machine.threads],
             private: BTreeSet::new(),
+            owned: BTreeMap::new(),
+            offers: BTreeMap::new(),
+            met: BTreeMap::new(),
             calls: vec![0; self.machine.threads],
             fresh: 0,
         }
@@ -135,8 +146,10 @@ impl<'a, 'p> World<'a, 'p> {
                     .step(&mut next.state, thread, edge, &mut choices, &mut events)
                     .map_err(|error| error.to_string())?;
                 if outcome != Outcome::Disabled {
+                    self.made(from, &mut next, thread, pc, edge);
                     self.publish(from, &mut next);
-                    self.marks(&mut next, thread, (pc.0, edge as u16), &events)?;
+                    self.offers(from, &mut next, thread);
+                    self.marks(&mut next, thread, (pc.0, edge as u16), &from.state, &events)?;
                     if let Outcome::Returned(words) = outcome {
                         self.check(&next, thread, &words)?;
                         next.open[thread] = None;
@@ -156,6 +169,7 @@ impl<'a, 'p> World<'a, 'p> {
         next: &mut Concrete,
         thread: usize,
         at: (u16, u16),
+        before: &State,
         events: &[Event],
     ) -> Result<(), String> {
         match self.points {
@@ -164,6 +178,9 @@ impl<'a, 'p> World<'a, 'p> {
                     if let Event::Point(point) = event
                         && point.kind == MarkKind::Lin
                     {
+                        if point.thread != thread {
+                            self.meet(next, point.thread);
+                        }
                         self.take_effect(next, point.thread)?;
                     }
                 }
@@ -173,6 +190,15 @@ impl<'a, 'p> World<'a, 'p> {
                     match point {
                         Point::Own => self.take_effect(next, thread)?,
                         Point::Help(bit) => self.help(next, *bit),
+                        Point::Meet(local) => {
+                            let offer = self.machine.local(before, thread, usize::from(*local)) as usize - 1;
+                            let Some(&owner) = next.offers.get(&offer) else {
+                                return Err("an offer that is not live is taken".into());
+                            };
+                            self.meet(next, owner);
+                            self.take_effect(next, owner)?;
+                            self.take_effect(next, thread)?;
+                        }
                     }
                 }
             }
@@ -183,7 +209,10 @@ impl<'a, 'p> World<'a, 'p> {
     /// What others can reach from now on.
     fn publish(&self, from: &Concrete, next: &mut Concrete) {
         let cells = self.machine.cells(&next.state);
-        next.private.extend(self.machine.cells(&from.state)..cells);
+        let reused =
+            |cell: &usize| self.layout.program.records[self.machine.cell(&next.state, *cell).0].freed;
+        let fresh = self.machine.cells(&from.state)..cells;
+        next.private.extend(fresh.filter(|cell| !reused(cell)));
         let mut shown: Vec<Word> = Vec::new();
         for (at, slot) in self.machine.shared_slots() {
             if matches!(slot.ty, Type::Pointer(_)) {
@@ -200,6 +229,70 @@ impl<'a, 'p> World<'a, 'p> {
         }
     }
 
+    /// Who made which record, where places are used again: until a shared pointer or the link of a record that is not such a one is made to lead to it.
+    fn made(&self, from: &Concrete, next: &mut Concrete, thread: usize, pc: NodeId, edge: usize) {
+        if self.layout.freed == 0 {
+            return;
+        }
+        for action in &self.layout.program.node(pc).edges[edge].actions {
+            if let Action::New { local, record, .. } = action
+                && self.layout.program.records[record.index()].freed
+            {
+                let cell = self.machine.local(&next.state, thread, local.index()) as usize - 1;
+                next.owned.insert(cell, thread);
+            }
+        }
+        let mut shown: Vec<usize> = Vec::new();
+        for (at, slot) in self.machine.shared_slots() {
+            if matches!(slot.ty, Type::Pointer(_)) {
+                shown.push(next.state.words[at] as usize);
+            }
+        }
+        for cell in 0..self.machine.cells(&from.state) {
+            let link = self.link(&next.state, cell);
+            if link != self.link(&from.state, cell)
+                && !next.owned.contains_key(&cell)
+                && !next.private.contains(&cell)
+            {
+                shown.extend(link.map(|link| link as usize));
+            }
+        }
+        let state = &next.state;
+        next.owned.retain(|cell, _| !shown.contains(&(cell + 1)) && !self.machine.cell(state, *cell).1);
+    }
+
+    /// Offers that are live from now on, and those that their owner took back.
+    fn offers(&self, from: &Concrete, next: &mut Concrete, thread: usize) {
+        let Some(open) = &next.open[thread] else { return };
+        if self.layout.roles[open.op] != Role::Insert || open.effect != Effect::Open {
+            return;
+        }
+        let argument = open.argument;
+        for cell in self.machine.cells(&from.state)..self.machine.cells(&next.state) {
+            let record = self.machine.cell(&next.state, cell).0;
+            if self.layout.is_offer(record) && self.value(&next.state, cell) == Some(argument) {
+                next.offers.retain(|_, owner| *owner != thread);
+                next.offers.insert(cell, thread);
+            }
+        }
+        let shown = |state: &State, cell: usize| {
+            let mut slots = self.machine.shared_slots().into_iter();
+            slots
+                .any(|(at, slot)| matches!(slot.ty, Type::Pointer(_)) && state.words[at] as usize == cell + 1)
+        };
+        let state = &next.state;
+        next.offers
+            .retain(|cell, owner| *owner != thread || !shown(&from.state, *cell) || shown(state, *cell));
+    }
+
+    /// The value of an offer is taken.
+    fn meet(&self, next: &mut Concrete, owner: usize) {
+        let offer = next.offers.iter().find(|(_, of)| **of == owner);
+        if let (Some(open), Some((cell, _))) = (&next.open[owner], offer) {
+            next.met.insert(open.argument, *cell);
+        }
+    }
+
     fn link(&self, state: &State, cell: usize) -> Option<Word> {
         let (record, _, fields) = self.machine.cell(state, cell);
         self.layout.link[record].map(|field| fields[usize::from(field)])
@@ -211,7 +304,14 @@ impl<'a, 'p> World<'a, 'p> {
     }
 
     fn cell_of(&self, state: &State, value: Word) -> Option<usize> {
-        (0..self.machine.cells(state)).find(|&cell| self.value(state, cell) == Some(value))
+        (0..self.machine.cells(state)).find(|&cell| {
+            self.value(state, cell) == Some(value) && !self.layout.is_offer(self.machine.cell(state, cell).0)
+        })
+    }
+
+    /// The record that a value was taken from.
+    fn place_of(&self, from: &Concrete, value: Word) -> Option<usize> {
+        from.met.get(&value).copied().or_else(|| self.cell_of(&from.state, value))
     }
 
     fn take_effect(&self, next: &mut Concrete, thread: usize) -> Result<(), String> {
@@ -245,6 +345,7 @@ impl<'a, 'p> World<'a, 'p> {
                 (if answer { Effect::True } else { Effect::False }, 0)
             }
         };
+        next.offers.retain(|_, owner| *owner != thread);
         if let Some(open) = &mut next.open[thread] {
             (open.effect, open.answer, open.seen) = (effect, answer, 0);
         }
@@ -273,7 +374,7 @@ impl<'a, 'p> World<'a, 'p> {
         next.reference.inserted.push(value);
         next.reference.below.insert(value, next.reference.top);
         next.reference.top = Some(value);
-        if let Some(cell) = self.cell_of(&next.state, value) {
+        if let Some(cell) = self.place_of(next, value) {
             next.private.remove(&cell);
         }
     }
@@ -329,203 +430,5 @@ impl<'a, 'p> World<'a, 'p> {
         } else {
             Err(format!("thread {thread} returns {words:?}, which the points do not explain"))
         }
-    }
-
-    /// What a structure that shows these threads says about a state, with one key tracked. It is canonical.
-    pub fn seen_by(&self, from: &Concrete, threads: &[usize], key: Word) -> Structure {
-        let layout = self.layout;
-        let state = &from.state;
-        let mut s = Structure {
-            threads: vec![Thread::AT_REST; threads.len()],
-            globals: 0,
-            nodes: vec![Node { mask: 0, row: 0, other: 0, many: false }],
-        };
-        for cell in 0..self.machine.cells(state) {
-            s.nodes.push(self.node(from, cell, key));
-        }
-        self.globals(from, threads, key, &mut s);
-        for (place, &thread) in threads.iter().enumerate() {
-            self.thread(from, place, thread, key, &mut s);
-        }
-        s.canon(layout).expect("a concrete state is not contradictory");
-        s
-    }
-
-    fn node(&self, from: &Concrete, cell: usize, key: Word) -> Node {
-        let layout = self.layout;
-        let (record, _, fields) = self.machine.cell(&from.state, cell);
-        let mut node = Node { mask: layout.record_kind[record], row: 1, other: 0, many: false };
-        if let Some(link) = self.link(&from.state, cell) {
-            node.row = 1 << link;
-        }
-        for (field, word) in fields.iter().enumerate() {
-            if *word != 0 {
-                node.mask |= layout.bool_bit[record][field].unwrap_or(0);
-            }
-            if layout.key == Some((record, field as u16)) {
-                node.mask = layout.with_class(node.mask, self.class(*word, key));
-            }
-        }
-        if from.private.contains(&cell) {
-            node.mask |= layout.private;
-        }
-        if layout.object == Object::Set {
-            return node;
-        }
-        let value = self.value(&from.state, cell).unwrap_or(0);
-        let dummy = layout.object == Object::Queue && value == 0;
-        if !dummy && !from.reference.inserted.contains(&value) {
-            node.mask |= layout.uncorrelated;
-            return node;
-        }
-        let next = match layout.object {
-            Object::Stack => from.reference.below[&value],
-            _ => {
-                let place = if dummy {
-                    0
-                } else {
-                    1 + from.reference.inserted.iter().position(|v| *v == value).expect("found")
-                };
-                from.reference.inserted.get(place).copied()
-            }
-        };
-        let other: u32 =
-            1 << next.map_or(0, |value| self.cell_of(&from.state, value).expect("its record") + 1);
-        if other != node.row {
-            node.mask |= layout.nonuniform;
-            node.other = other;
-        }
-        node
-    }
-
-    fn class(&self, word: Word, key: Word) -> Class {
-        match word {
-            word if word < *self.range.start() => class::MIN,
-            word if word > *self.range.end() => class::MAX,
-            word if word < key => class::LESS,
-            word if word > key => class::MORE,
-            _ => class::SAME,
-        }
-    }
-
-    fn globals(&self, from: &Concrete, threads: &[usize], key: Word, s: &mut Structure) {
-        let layout = self.layout;
-        let slots = self.machine.shared_slots();
-        for (index, global) in layout.program.globals.iter().enumerate() {
-            let Some((at, _)) = slots.iter().find(|(_, slot)| std::ptr::eq(*slot, &global.slots[0])) else {
-                continue;
-            };
-            let word = from.state.words[*at];
-            if let Some(bit) = layout.global_bit[index] {
-                s.nodes[word as usize].mask |= 1 << bit;
-            }
-            match layout.global_scalar[index] {
-                Some((shift, Scalar::Bool)) => s.globals |= (1 + word as u64) << shift,
-                Some((shift, Scalar::Lock)) if word != NONE => {
-                    let holder = threads.iter().position(|thread| *thread == word as usize);
-                    s.globals |= holder.map_or(STRANGER, |place| place as u64 + 1) << shift;
-                }
-                _ => {}
-            }
-        }
-        let first: Mask = 1 << layout.first;
-        let second: Mask = 1 << layout.second;
-        let place = |value: Option<Word>| {
-            value.map_or(0, |value| self.cell_of(&from.state, value).expect("its record") + 1)
-        };
-        match layout.object {
-            Object::Stack => {
-                let top = place(from.reference.top);
-                s.nodes[top].mask |= first;
-            }
-            Object::Queue => {
-                let reference = &from.reference;
-                let head = if reference.taken == 0 { 0 } else { reference.inserted[reference.taken - 1] };
-                let tail = reference.inserted.last().copied().unwrap_or(0);
-                let (head, tail) = (place(Some(head)), place(Some(tail)));
-                s.nodes[head].mask |= first;
-                s.nodes[tail].mask |= second;
-            }
-            Object::Set => {
-                if from.reference.members.contains(&key) {
-                    s.globals |= layout.member;
-                }
-                let head = layout.head.and_then(|head| layout.global_bit[head]).expect("a list has a head");
-                let mut at = s.named(1 << head).expect("the head leads somewhere");
-                let (mut below, mut same) = (at, 0);
-                while at != 0 {
-                    s.nodes[at].mask |= layout.listed;
-                    match layout.class_of(s.nodes[at].mask) {
-                        class::MIN | class::LESS => below = at,
-                        class::SAME => same = at,
-                        _ => {}
-                    }
-                    at = s.nodes[at].row.trailing_zeros() as usize;
-                }
-                s.nodes[below].mask |= first;
-                s.nodes[same].mask |= second;
-            }
-        }
-    }
-
-    fn thread(&self, from: &Concrete, place: usize, thread: usize, key: Word, s: &mut Structure) {
-        let layout = self.layout;
-        let (Some(open), Some(pc)) = (&from.open[thread], self.machine.pc(&from.state, thread)) else {
-            return;
-        };
-        let mut new = Thread { pc: pc.0, effect: open.effect, seen: open.seen, scalars: 0 };
-        if !matches!(layout.roles[open.op], Role::Insert | Role::Take) {
-            let tracked = open.argument == key;
-            new.seen = if tracked { open.seen | TRACKED } else { 0 };
-            if !tracked {
-                new.effect = Effect::Open;
-            }
-        }
-        let live = &layout.live[pc.index()];
-        for (local, slot) in layout.program.operations[open.op].locals.iter().enumerate() {
-            let word = self.machine.local(&from.state, thread, local);
-            if word == UNSET || !live[local] {
-                continue;
-            }
-            if let Some(bit) = layout.local_bit[open.op][local] {
-                let node = match slot.ty {
-                    Type::Pointer(_) => Some(word as usize),
-                    _ if word == NONE => Some(0),
-                    _ => self.cell_of(&from.state, word).map(|cell| cell + 1),
-                };
-                if let Some(node) = node {
-                    s.nodes[node].mask |= layout.bit(place, bit);
-                }
-            }
-            match layout.scalar[open.op][local] {
-                Some((shift, Scalar::Bool)) => new.scalars |= (1 + u64::from(word != 0)) << shift,
-                Some((shift, Scalar::Key)) => new.scalars |= u64::from(self.class(word, key)) << shift,
-                _ => {}
-            }
-        }
-        let keeps =
-            open.effect == Effect::Open || self.points.help() || live.first().copied().unwrap_or(false);
-        if layout.roles[open.op] == Role::Insert
-            && keeps
-            && let Some(cell) = self.cell_of(&from.state, open.argument)
-        {
-            s.nodes[cell + 1].mask |= layout.bit(place, layout.argument);
-        }
-        if open.effect == Effect::Gave
-            && let Some(cell) = self.cell_of(&from.state, open.answer)
-        {
-            s.nodes[cell + 1].mask |= layout.bit(place, layout.answer);
-        }
-        for cell in 0..self.machine.cells(&from.state) {
-            let (record, _, fields) = self.machine.cell(&from.state, cell);
-            let slots = &layout.program.records[record].fields;
-            let held = |(slot, word): (&linpoint_lang::program::Slot, &Word)| {
-                slot.ty == Type::Lock && *word == thread as Word
-            };
-            if slots.iter().zip(fields).any(held) {
-                s.nodes[cell + 1].mask |= layout.bit(place, layout.held);
-            }
-        }
-        s.threads[place] = new;
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::layout::{Layout, Object, Scalar, class};
-use crate::structure::{Effect, IDLE, SEEN_FIRST, SEEN_SECOND, Structure, TRACKED};
+use crate::structure::{Effect, IDLE, PROBE, SEEN_FIRST, SEEN_SECOND, Structure, TRACKED};
 
 /// One line a thread, one a node.
 pub fn text(layout: &Layout<'_>, s: &Structure) -> String {
@@ -73,6 +73,9 @@ pub fn thread_line(layout: &Layout<'_>, s: &Structure, thread: usize) -> String 
     if shown.pc == IDLE {
         return format!("thread {thread}: at rest");
     }
+    if shown.pc == PROBE {
+        return format!("thread {thread}: anywhere");
+    }
     let op = layout.op_at(shown.pc);
     let operation = &layout.program.operations[op];
     let mut line = format!("thread {thread}: {}", operation.name);
@@ -101,6 +104,9 @@ pub fn thread_line(layout: &Layout<'_>, s: &Structure, thread: usize) -> String 
         let value = match layout.scalar[op][local] {
             Some((shift, Scalar::Bool)) => ["", "false", "true", ""][(shown.scalars >> shift & 3) as usize],
             Some((shift, Scalar::Key)) => class_name((shown.scalars >> shift & 7) as u8),
+            Some((shift, Scalar::Version(_))) => {
+                ["", "current", "stale", ""][(shown.scalars >> shift & 3) as usize]
+            }
             _ => "",
         };
         if !value.is_empty() && !slot.name.is_empty() {
@@ -144,7 +150,7 @@ pub fn words(layout: &Layout<'_>, s: &Structure, index: usize) -> (Vec<String>, 
         }
     }
     for (thread, shown) in s.threads.iter().enumerate() {
-        if shown.pc == IDLE {
+        if shown.pc == IDLE || shown.pc == PROBE {
             continue;
         }
         let op = layout.op_at(shown.pc);
@@ -156,9 +162,15 @@ pub fn words(layout: &Layout<'_>, s: &Structure, index: usize) -> (Vec<String>, 
                 words.push(format!("{name}@{thread}"));
             }
         }
-        for (bit, name) in
-            [(layout.argument, "argument"), (layout.answer, "answer"), (layout.held, "locked by")]
-        {
+        let mut own =
+            vec![(layout.argument, "argument"), (layout.answer, "answer"), (layout.held, "locked by")];
+        if layout.offer_kind != 0 {
+            own.push((layout.offer, "offer of"));
+        }
+        if layout.freed != 0 {
+            own.push((layout.mine, "made by"));
+        }
+        for (bit, name) in own {
             if mask & layout.bit(thread, bit) != 0 {
                 words.push(format!("{name}@{thread}"));
             }
@@ -168,6 +180,9 @@ pub fn words(layout: &Layout<'_>, s: &Structure, index: usize) -> (Vec<String>, 
         (layout.uncorrelated, "not in the reference"),
         (layout.nonuniform, "nonuniform"),
         (layout.private, "private"),
+        (layout.freed, "freed"),
+        (layout.owned, "not linked in"),
+        (layout.gone, "taken"),
         (layout.listed, "listed"),
         (layout.beyond, "beyond"),
     ];

@@ -28,6 +28,8 @@ pub enum Point {
     Own,
     /// The one whose argument is in the node that this shared pointer leads to, if it took no effect yet.
     Help(u32),
+    /// The one whose argument is in the offer that this local points to, and then the thread's own.
+    Meet(u16),
 }
 
 impl Points {
@@ -43,6 +45,8 @@ impl Points {
 pub enum Alarm {
     NullDereference,
     NotHeld,
+    UseAfterFree,
+    FreedTwice,
     AssertFailed,
     UnwrapNone,
     /// The answer is not the reference's.
@@ -61,6 +65,8 @@ impl Alarm {
         match self {
             Alarm::NullDereference => "a field of null may be used",
             Alarm::NotHeld => "a lock may be given back that is not held",
+            Alarm::UseAfterFree => "a field of a freed record may be used",
+            Alarm::FreedTwice => "a record may be freed twice",
             Alarm::AssertFailed => "an assertion may fail",
             Alarm::UnwrapNone => "none may be unwrapped",
             Alarm::WrongAnswer => "an operation may answer other than the reference",
@@ -110,6 +116,10 @@ pub(crate) enum Val {
     Key(Class, Option<usize>),
     /// A lock that is held by a thread shown.
     Held,
+    /// A version as it is now, or as it was.
+    Version(u8, bool),
+    /// One more than a version is now.
+    Grown(u8),
     Any,
 }
 
@@ -149,9 +159,18 @@ impl Exec<'_, '_> {
                     match point {
                         Point::Own => self.take_effect()?,
                         Point::Help(bit) => self.help(*bit)?,
+                        Point::Meet(local) => {
+                            let offer = self.local(usize::from(*local))?;
+                            let offer = self.pointer(offer)?;
+                            self.take_offer(offer)?;
+                            self.take_effect()?;
+                        }
                     }
                 }
             }
+        }
+        if self.layout.offer_kind != 0 {
+            self.no_offer_stays()?;
         }
         if self.foreign {
             return Ok(());
@@ -250,14 +269,17 @@ impl Exec<'_, '_> {
                 {
                     return Ok(());
                 }
-                if mark.of.is_some() {
-                    return self.unsupported("a linearization point of another thread, by its number");
-                }
                 self.touch()?;
-                self.take_effect()
+                match &mark.of {
+                    None => self.take_effect(),
+                    Some(whose) => {
+                        let offer = self.offer_of(whose)?;
+                        self.take_offer(offer)
+                    }
+                }
             }
             Action::Mark(_) => Ok(()),
-            Action::Free(_) => self.unsupported("memory is given back with `free`"),
+            Action::Free(e) => self.free(e),
             Action::Claim(_) => self.unsupported("claims about the future"),
         }
     }
@@ -294,7 +316,7 @@ impl Exec<'_, '_> {
 
 pub(crate) fn width(scalar: Scalar) -> u64 {
     match scalar {
-        Scalar::Bool => 3,
+        Scalar::Bool | Scalar::Version(_) => 3,
         Scalar::Key => 7,
         Scalar::Lock => 15,
     }

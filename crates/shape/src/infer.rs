@@ -1,11 +1,12 @@
 //! Where operations may take effect, if nobody says so.
 //!
 //! Answers without effect need no point, so only operations that change the abstract object do. They can take effect only in a step that writes shared memory: their own, or, if
-//! others help, the step that makes a shared pointer lead to their record. Each combination is tried; a wrong one fails at once, and a right one is a proof, however it was come by.
+//! others help, the step that makes a shared pointer lead to their record; or both an insertion and the operation that takes its offer, in the step that takes the offer off a shared pointer. Each combination is tried; a wrong one fails at once, and a right one is a proof, however it was come by.
 
 use std::collections::BTreeSet;
 
-use linpoint_lang::program::{Action, Edge, Place};
+use linpoint_lang::ast::BinOp;
+use linpoint_lang::program::{Action, Edge, Expr, Place, Type};
 
 use crate::exec::{Point, Points};
 use crate::layout::{Layout, Object, Role};
@@ -22,6 +23,18 @@ pub fn candidates(layout: &Layout<'_>) -> Vec<Points> {
         }
     }
     let mut all = product(&own);
+    let meets = meets(layout);
+    if !meets.is_empty() {
+        // Where two operations meet is no point of one of them alone.
+        let both = |choice: &Choice| {
+            let own = choice.iter().filter(|(node, edge, _)| {
+                !meets.iter().any(|(other, number, _)| (other, number) == (node, edge))
+            });
+            own.chain(&meets).copied().collect::<Choice>()
+        };
+        let met: Vec<Choice> = all.iter().map(both).collect();
+        all.splice(0..0, met);
+    }
     if layout.object != Object::Set {
         all.extend(helped(layout));
     }
@@ -78,6 +91,34 @@ fn helped(layout: &Layout<'_>) -> Vec<Choice> {
         all.extend(product(&own));
     }
     all
+}
+
+/// Steps of taking operations that move a shared pointer off the offer that a local points to.
+fn meets(layout: &Layout<'_>) -> Choice {
+    let mut found = Vec::new();
+    for (index, node) in layout.program.nodes.iter().enumerate() {
+        if layout.roles.get(node.op.index()) != Some(&Role::Take) {
+            continue;
+        }
+        for (number, edge) in node.edges.iter().enumerate() {
+            let local = edge.actions.iter().find_map(|action| {
+                let Action::Assume(Expr::Binary(BinOp::Eq, a, b)) = action else { return None };
+                let ((Expr::Read(Place::Global(global, _)), Expr::Read(Place::Local(local)))
+                | (Expr::Read(Place::Local(local)), Expr::Read(Place::Global(global, _)))) =
+                    (a.as_ref(), b.as_ref())
+                else {
+                    return None;
+                };
+                let slot = &layout.program.globals[global.index()].slots;
+                let offers = matches!(slot.first().map(|slot| &slot.ty), Some(Type::Pointer(record)) if layout.is_offer(record.index()));
+                (offers && assigns(edge, global.index())).then_some(local.0)
+            });
+            if let Some(local) = local {
+                found.push((index as u16, number as u16, Point::Meet(local)));
+            }
+        }
+    }
+    found
 }
 
 fn assigns(edge: &Edge, global: usize) -> bool {

@@ -6,9 +6,10 @@
 
 use crate::exec::Alarm;
 use crate::layout::{Layout, Mask, Role, STRANGER, Scalar};
+use crate::memory::outdate;
 use crate::merge::{merge, project};
 use crate::run::{Halt, Steps, Trouble, Ways};
-use crate::structure::{Effect, IDLE, PROBE, SEEN_FIRST, SEEN_SECOND, Structure, TRACKED, Thread};
+use crate::structure::{Effect, IDLE, PROBE, SEEN_FIRST, SEEN_SECOND, Structure, TAKEN, TRACKED, Thread};
 
 /// A thread that stands for any.
 pub(crate) const ANYONE: Thread = Thread { pc: PROBE, effect: Effect::Open, seen: 0, scalars: 0 };
@@ -55,6 +56,13 @@ pub(crate) fn interference(
 
 /// What a thread is after a step of another one, of which a probe noted this.
 pub(crate) fn shaken(layout: &Layout<'_>, thread: Thread, noted: u8) -> Result<Thread, Alarm> {
+    let thread = outdate(layout, thread, noted);
+    if noted & TAKEN != 0 {
+        return match thread.effect {
+            Effect::Open => Ok(Thread { effect: Effect::Done, seen: thread.seen & TRACKED, ..thread }),
+            _ => Err(Alarm::Twice),
+        };
+    }
     if thread.pc == IDLE || thread.effect != Effect::Open {
         return Ok(thread);
     }

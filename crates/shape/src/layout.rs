@@ -2,11 +2,13 @@
 //!
 //! Here is also where programs are refused: what the engine does not model is never ignored, it is named as the reason why nothing can be said.
 
+mod place;
+
 use linpoint_history::{Kind, Spec as _};
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::flow::live_locals;
-use linpoint_lang::program::{Action, Expr, OpId, Place, SpecSource, Type, Word};
+use linpoint_lang::program::{Expr, OpId, SpecSource, Type, Word};
 
 /// The canonical name of a node: which variables point to it, and of which kind it is.
 pub type Mask = u128;
@@ -46,6 +48,8 @@ pub enum Scalar {
     Key,
     /// Four bits: 0 free, 15 held by a thread that is not shown, else one more than the holder.
     Lock,
+    /// Two bits: 0 unknown, 1 what this version is now, 2 what it was before.
+    Version(u8),
 }
 
 /// Where a key stands: 0 unknown, then below all arguments, below the tracked key, equal, above, above all arguments.
@@ -117,6 +121,24 @@ pub struct Layout<'p> {
     pub answer: LocalBit,
     /// Nodes whose lock the thread holds.
     pub held: LocalBit,
+    /// The live offer of the thread's argument, if the program makes offers.
+    pub offer: LocalBit,
+    /// The kinds of records that are offers: a value and no link.
+    pub offer_kind: Mask,
+    /// A place that was given back; 0 if the program frees nothing, as the next two.
+    pub freed: Mask,
+    /// A record that its maker did not link in yet, where places are used again.
+    pub owned: Mask,
+    /// A record whose value the reference gave away, where places are used again.
+    pub gone: Mask,
+    /// The bits of all kinds of records.
+    pub records: Mask,
+    /// The thread made the record.
+    pub mine: LocalBit,
+    /// The first bit of locals that hold data, and the one after the last, where places are used again.
+    pub data_locals: (u32, u32),
+    /// Which shared numbers are versions.
+    pub version: Vec<Option<u8>>,
     /// Locals that are kept as scalars: where, and how.
     pub scalar: Vec<Vec<Option<(u32, Scalar)>>>,
     /// Shared scalars: where, and how.
@@ -172,6 +194,15 @@ impl<'p> Layout<'p> {
             argument: LocalBit(0),
             answer: LocalBit(1),
             held: LocalBit(2),
+            offer: LocalBit(3),
+            offer_kind: 0,
+            freed: 0,
+            owned: 0,
+            gone: 0,
+            records: 0,
+            mine: LocalBit(4),
+            data_locals: (0, 0),
+            version: vec![None; program.globals.len()],
             scalar: Vec::new(),
             global_scalar: Vec::new(),
             member: 1 << 63,
@@ -185,6 +216,7 @@ impl<'p> Layout<'p> {
             surely_visible: Vec::new(),
         };
         layout.find_constants();
+        layout.find_versions();
         layout.place_globals()?;
         layout.place_kinds()?;
         layout.place_locals()?;
@@ -209,7 +241,7 @@ impl<'p> Layout<'p> {
         for thread in 0..threads {
             mask |= self.thread_bits(thread) & !self.bit(thread, self.held);
         }
-        mask
+        mask & !self.makers(threads)
     }
 
     /// How many threads a mask has room for.
@@ -232,242 +264,17 @@ impl<'p> Layout<'p> {
         self.link[record] == Some(field)
     }
 
+    /// Is a record of this kind an offer?
+    pub fn is_offer(&self, record: usize) -> bool {
+        self.record_kind[record] & self.offer_kind != 0
+    }
+
     /// The field with a record's value, if it has one.
     pub fn value_field(&self, record: usize) -> Option<u16> {
         let fields = &self.program.records[record].fields;
         let mut data = (0..fields.len()).filter(|&i| fields[i].ty == Type::Data && !fields[i].ghost);
         let first = data.next()?;
         data.next().is_none().then_some(first as u16)
-    }
-
-    /// The slots of a program that operations write.
-    fn find_constants(&mut self) {
-        let program = self.program;
-        let operations = program.operations.len();
-        for node in program.nodes.iter().filter(|node| node.op.index() < operations) {
-            for action in node.edges.iter().flat_map(|edge| &edge.actions) {
-                let (Action::Assign(place, _) | Action::Lock(place) | Action::Unlock(place)) = action else {
-                    continue;
-                };
-                match place {
-                    Place::Field(_, record, field) => {
-                        self.constant_field[record.index()][usize::from(*field)] = false;
-                    }
-                    Place::Global(global, _) | Place::Element(global, ..) => {
-                        self.constant_global[global.index()] = false;
-                    }
-                    Place::Local(_) => {}
-                }
-            }
-        }
-    }
-
-    fn place_globals(&mut self) -> Result<(), Refusal> {
-        let mut next = 0;
-        for global in &self.program.globals {
-            let mut bit = None;
-            let mut scalar = None;
-            if !global.ghost {
-                if global.length.is_some() || global.slots.len() != 1 || global.record.is_some() {
-                    return Err(format!("`{}` is an array or a record in place", global.name));
-                }
-                match &global.slots[0].ty {
-                    Type::Pointer(_) => {
-                        bit = Some(self.shared_names.len() as u32);
-                        self.shared_names.push(global.name.clone());
-                    }
-                    Type::Bool => {
-                        scalar = Some((next, Scalar::Bool));
-                        next += 2;
-                    }
-                    Type::Lock => {
-                        scalar = Some((next, Scalar::Lock));
-                        next += 4;
-                    }
-                    _ => {}
-                }
-            }
-            self.global_bit.push(bit);
-            self.global_scalar.push(scalar);
-        }
-        if next > 60 {
-            return Err("too many shared scalars".into());
-        }
-        self.first = self.shared_names.len() as u32;
-        let names: &[&str] = match self.object {
-            Object::Stack => &["top of the reference"],
-            Object::Queue => &["head of the reference", "tail of the reference"],
-            Object::Set => &["last below the key", "at the key"],
-        };
-        self.shared_names.extend(names.iter().map(|name| (*name).to_owned()));
-        self.second = self.first + names.len() as u32 - 1;
-        self.shared = (1 << self.shared_names.len()) - 1;
-        Ok(())
-    }
-
-    fn place_kinds(&mut self) -> Result<(), Refusal> {
-        let mut next = self.shared_names.len() as u32;
-        let mut take = |count: u32| {
-            next += count;
-            next - count
-        };
-        self.uncorrelated = 1 << take(1);
-        self.nonuniform = 1 << take(1);
-        self.private = 1 << take(1);
-        self.listed = 1 << take(1);
-        self.beyond = 1 << take(1);
-        self.class_shift = take(3);
-        for (index, record) in self.program.records.iter().enumerate() {
-            if record.freed {
-                return Err("memory is given back with `free`".into());
-            }
-            self.record_kind.push(if index == 0 { 0 } else { 1 << take(1) });
-            let mut bits = Vec::new();
-            let mut link = None;
-            for (number, field) in record.fields.iter().enumerate() {
-                let mut bit = None;
-                match &field.ty {
-                    _ if field.ghost => {}
-                    Type::Bool => bit = Some(1 << take(1)),
-                    Type::Pointer(_) if link.is_none() => link = Some(number as u16),
-                    Type::Pointer(_) => return Err(format!("`{}` has two links", record.name)),
-                    Type::Option(inner) if matches!(**inner, Type::Pointer(_)) => {
-                        return Err(format!("`{}.{}` is an optional pointer", record.name, field.name));
-                    }
-                    _ => {}
-                }
-                bits.push(bit);
-            }
-            self.bool_bit.push(bits);
-            self.link.push(link);
-        }
-        self.threads_from = next;
-        if next > 64 {
-            return Err("too many shared names and kinds".into());
-        }
-        self.kinds = (((1 as Mask) << next) - 1) & !self.shared & !self.beyond;
-        if self.object == Object::Set {
-            let lists = &self.program.annotations.lists;
-            let [list] = lists.as_slice() else {
-                return Err("a set needs one `track list … via … sorted by …`".into());
-            };
-            let Some(key) = list.sorted else {
-                return Err("the list of a set must be sorted by its key".into());
-            };
-            if self.link[list.record.index()] != Some(list.via) {
-                return Err("the list goes through another field than the link".into());
-            }
-            if !self.constant_global[list.head.index()] {
-                return Err("the head of the list is written by operations".into());
-            }
-            self.key = Some((list.record.index(), key));
-            self.head = Some(list.head.index());
-        }
-        Ok(())
-    }
-
-    fn place_locals(&mut self) -> Result<(), Refusal> {
-        let mut widest = 3;
-        for operation in &self.program.operations {
-            let (mut next, mut shift) = (3, 0);
-            let (mut bits, mut scalars) = (Vec::new(), Vec::new());
-            for (index, local) in operation.locals.iter().enumerate() {
-                let (mut bit, mut scalar) = (None, None);
-                match &local.ty {
-                    _ if local.ghost => {}
-                    Type::Pointer(_) => bit = Some(LocalBit(next)),
-                    Type::Data if index >= operation.params => bit = Some(LocalBit(next)),
-                    Type::Option(inner) if **inner == Type::Data && index >= operation.params => {
-                        bit = Some(LocalBit(next))
-                    }
-                    Type::Bool => {
-                        scalar = Some((shift, Scalar::Bool));
-                        shift += 2;
-                    }
-                    Type::Int if self.object == Object::Set => {
-                        scalar = Some((shift, Scalar::Key));
-                        shift += 3;
-                    }
-                    _ => {}
-                }
-                next += u32::from(bit.is_some());
-                bits.push(bit);
-                scalars.push(scalar);
-            }
-            if shift > 64 {
-                return Err(format!("`{}` has too many scalars", operation.name));
-            }
-            widest = widest.max(next);
-            self.local_bit.push(bits);
-            self.scalar.push(scalars);
-        }
-        self.width = widest;
-        if self.most_threads() < 2 {
-            return Err("too many pointer variables".into());
-        }
-        Ok(())
-    }
-
-    /// What arguments there are, and that they stay what they are.
-    fn arguments(&mut self) -> Result<(), Refusal> {
-        for (index, operation) in self.program.operations.iter().enumerate() {
-            let params = &operation.locals[..operation.params];
-            let fits = match self.roles[index] {
-                Role::Insert => {
-                    params.len() == 1 && params[0].ty == Type::Data && operation.result.parts.is_empty()
-                }
-                Role::Take => {
-                    params.is_empty() && operation.result.parts.len() == 1 && !operation.result.tuple
-                }
-                _ => params.len() == 1 && params[0].ty == Type::Int && operation.result.parts == [Type::Bool],
-            };
-            if !fits {
-                return Err(format!(
-                    "`{}` has other arguments or results than the reference",
-                    operation.name
-                ));
-            }
-            let writes = |action: &Action| {
-                matches!(action, Action::Assign(Place::Local(l), _) | Action::New { local: l, .. } | Action::Choose(l, ..)
-                    if l.index() < operation.params)
-            };
-            let own = self.program.nodes.iter().filter(|node| node.op.index() == index);
-            if own.flat_map(|node| &node.edges).flat_map(|edge| &edge.actions).any(writes) {
-                return Err(format!("`{}` changes its argument", operation.name));
-            }
-            if self.object == Object::Set {
-                let Some(bounds) = &params[0].bounds else {
-                    return Err(format!("the argument of `{}` has no range", operation.name));
-                };
-                match &self.range {
-                    None => self.range = Some(bounds.clone()),
-                    Some(range) if range == bounds => {}
-                    Some(_) => return Err("operations have arguments of different ranges".into()),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn find_visible(&mut self) {
-        let touches = |e: &Expr| {
-            let mut found = false;
-            e.places(&mut |place| {
-                found |= matches!(place, Place::Global(global, _) if !self.constant_global[global.index()]);
-            });
-            found
-        };
-        let visible = |node: &linpoint_lang::program::Node| {
-            node.edges.iter().any(|edge| match edge.actions.first() {
-                Some(Action::Assume(e) | Action::Assign(Place::Local(_), e)) => touches(e),
-                Some(Action::Assign(Place::Global(global, _), _)) => {
-                    !self.program.globals[global.index()].ghost
-                }
-                Some(Action::Lock(_) | Action::Unlock(_)) => true,
-                _ => false,
-            })
-        };
-        self.surely_visible = self.program.nodes.iter().map(visible).collect();
     }
 
     /// Where a number stands that is made of constants and sizes, for whatever sizes.

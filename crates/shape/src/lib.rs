@@ -12,7 +12,7 @@
 //! # What a proof says
 //!
 //! `proved`: in every run of the given threads (k, or any number), whatever the schedule and the length of the structure, every history is linearizable, and no run-time error occurs. It assumes what the language says:
-//! sequentially consistent memory, and records that nobody can reach are gone. It says nothing about deadlock or progress. Operations of the references end, by construction.
+//! sequentially consistent memory, and records that nobody can reach are gone, unless the program frees them itself. It says nothing about deadlock or progress. Operations of the references end, by construction.
 //!
 //! # Why it can be believed
 //!
@@ -39,8 +39,10 @@ pub mod initial;
 mod interference;
 pub mod layout;
 mod list;
+mod memory;
 mod merge;
 pub mod mutants;
+mod offers;
 mod parallel;
 pub mod prove;
 mod records;

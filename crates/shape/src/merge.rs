@@ -75,10 +75,17 @@ pub(crate) fn merge(
     work.fits
 }
 
-/// The mask of a record with these two images; `None` if both threads would hold its lock.
+/// The mask of a record with these two images; `None` if both threads would hold its lock, or have made it for an offer.
 fn pair(layout: &Layout<'_>, a: Mask, b: Mask) -> Option<Mask> {
-    let held = layout.bit(0, layout.held);
-    if a & b & held != 0 {
+    let mut one = layout.bit(0, layout.held);
+    if layout.offer_kind != 0 {
+        one |= layout.bit(0, layout.offer);
+    }
+    if layout.freed != 0 {
+        // No record has two makers, and the reference gives it to one operation only.
+        one |= layout.bit(0, layout.mine) | layout.bit(0, layout.answer);
+    }
+    if a & b & one != 0 {
         return None;
     }
     Some(a | (b & layout.thread_bits(0)) << layout.width)
@@ -236,6 +243,9 @@ impl Work<'_, '_> {
         let mut s = Structure { threads, globals: self.globals, nodes: merged };
         if layout.object == Object::Set {
             coerce(layout, &mut s).ok()?;
+        }
+        if layout.gone != 0 {
+            crate::memory::coerce(layout, &mut s).ok()?;
         }
         Some(s)
     }

@@ -5,8 +5,8 @@
 use linpoint_lang::program::{Action, Edge, Expr, Place};
 use rustc_hash::FxHashMap;
 
-use crate::exec::Points;
-use crate::layout::{Layout, Mask, Scalar};
+use crate::exec::{Points, width};
+use crate::layout::{Layout, Mask};
 use crate::structure::{Effect, Structure, TRACKED};
 
 /// What of its thread a step reads, and which step stands for it.
@@ -49,12 +49,13 @@ pub(crate) fn cuts(layout: &Layout<'_>, points: &Points) -> Vec<Vec<Cut>> {
                     cut.bits |= layout.bit(0, bit);
                 }
                 if let Some((shift, scalar)) = layout.scalar[op][local] {
-                    cut.scalars |= if scalar == Scalar::Bool { 3 } else { 7 } << shift;
+                    cut.scalars |= width(scalar) << shift;
                 }
             });
             if argument {
                 cut.bits |= layout.bit(0, layout.argument);
             }
+            cut.bits |= layout.kept();
             let here = (index as u16, number as u16);
             let (code, locals) = code(layout, op, edge, cut.marked.then_some(here));
             let (at, others) = known.entry(code).or_insert((here, locals.clone()));
@@ -121,7 +122,7 @@ fn reads(edge: &Edge, see: &mut impl FnMut(usize)) {
             }
             Action::New { fields, .. } => fields.iter().for_each(|(_, e)| expr(e)),
             Action::Lock(place) | Action::Unlock(place) => expr(&Expr::Read(place.clone())),
-            Action::Mark(mark) => mark.when.iter().for_each(&mut expr),
+            Action::Mark(mark) => mark.when.iter().chain(&mark.of).for_each(&mut expr),
             Action::Claim(_) => {}
         }
     }
@@ -164,7 +165,7 @@ fn rename(layout: &Layout<'_>, record: &mut Structure, cut: &Cut) {
     let op = layout.op_at(record.threads[0].pc);
     let to = layout.op_at(cut.at.0);
     let own = layout.thread_bits(0);
-    let argument = layout.bit(0, layout.argument);
+    let argument = layout.bit(0, layout.argument) | layout.kept();
     for node in &mut record.nodes {
         let names = node.mask & own;
         node.mask = node.mask & !own | names & argument;
@@ -183,9 +184,22 @@ fn rename(layout: &Layout<'_>, record: &mut Structure, cut: &Cut) {
         if let (Some((from, scalar)), Some((shift, _))) =
             (layout.scalar[op][*from], layout.scalar[to][*local])
         {
-            let width = if scalar == Scalar::Bool { 3 } else { 7 };
-            thread.scalars |= (scalars >> from & width) << shift;
+            thread.scalars |= (scalars >> from & width(scalar)) << shift;
         }
+    }
+}
+
+impl Layout<'_> {
+    /// Names of the first thread that every record keeps: what two threads never have in common.
+    fn kept(&self) -> Mask {
+        let mut bits = 0;
+        if self.offer_kind != 0 {
+            bits |= self.bit(0, self.offer);
+        }
+        if self.freed != 0 {
+            bits |= self.bit(0, self.mine) | self.bit(0, self.answer);
+        }
+        bits
     }
 }
 

@@ -42,6 +42,7 @@ impl Exec<'_, '_> {
                     }));
                 }
                 self.insert(node)?;
+                self.withdraw();
                 Effect::Done
             }
             Role::Take => self.take()?,
@@ -50,6 +51,9 @@ impl Exec<'_, '_> {
                 None => return Ok(()),
             },
         };
+        if self.layout.gone != 0 {
+            self.tidy()?;
+        }
         let mine = self.mine();
         mine.effect = effect;
         mine.seen &= TRACKED;
@@ -69,9 +73,12 @@ impl Exec<'_, '_> {
     }
 
     /// The reference takes the value of an uncorrelated node: the two are one node from now on.
-    fn insert(&mut self, node: usize) -> Done<()> {
+    pub(crate) fn insert(&mut self, node: usize) -> Done<()> {
         let (uncorrelated, nonuniform) = (self.layout.uncorrelated, self.layout.nonuniform);
         self.effect = true;
+        if self.is(node, self.layout.freed | self.layout.gone) {
+            return self.unsupported("a record takes effect that was given back");
+        }
         // The reference's pointers are for all to see.
         self.publish(node)?;
         match self.layout.object {
@@ -114,6 +121,12 @@ impl Exec<'_, '_> {
             Object::Stack => {
                 self.s.move_name(answer, first);
                 self.s.move_name(self.first(), next);
+                self.leave(first);
+                if self.is(first, self.layout.offer_kind) {
+                    // It was in the reference for this step only, and has no link there any more.
+                    self.s.nodes[first].mask &= !self.layout.nonuniform;
+                    self.s.nodes[first].other = 0;
+                }
             }
             _ => {
                 // The tail of the reference is its last node, and this is not it.
@@ -122,9 +135,19 @@ impl Exec<'_, '_> {
                 }
                 self.s.move_name(answer, next);
                 self.s.move_name(self.first(), next);
+                self.leave(first);
             }
         }
         Ok(Effect::Gave)
+    }
+
+    /// A record leaves the reference: where places are used again, it has no link there any more.
+    fn leave(&mut self, node: usize) {
+        if self.layout.gone != 0 {
+            let found = &mut self.s.nodes[node];
+            found.mask = found.mask & !self.layout.nonuniform | self.layout.gone;
+            found.other = 0;
+        }
     }
 
     /// Is the reference empty? Certain, always: its pointers are names.

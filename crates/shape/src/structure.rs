@@ -60,6 +60,10 @@ pub const SEEN_FIRST: u8 = 1;
 pub const SEEN_SECOND: u8 = 2;
 /// The operation is about the tracked key.
 pub const TRACKED: u8 = 4;
+/// Noted by a probe: the offer of the thread was taken.
+pub const TAKEN: u8 = 8;
+/// Noted by a probe: the first version grew; further ones have the bits above.
+pub const GROWN: u8 = 16;
 
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -139,6 +143,13 @@ impl Structure {
     /// Brings the structure into its one form. Fails if some named node has nowhere to lead.
     pub fn canon(&mut self, layout: &Layout<'_>) -> Result<(), Contradiction> {
         let naming = layout.naming(self.threads.len());
+        let makers = layout.makers(self.threads.len());
+        if makers != 0 {
+            // Who made a record that no variable leads to does not matter.
+            for node in self.nodes.iter_mut().filter(|node| node.mask & naming == 0) {
+                node.mask &= !makers;
+            }
+        }
         let mut keep = self.reachable(naming);
         self.drop_empty(&mut keep, naming)?;
         let mut order: Vec<usize> = (1..self.nodes.len()).filter(|&node| keep >> node & 1 == 1).collect();

@@ -63,6 +63,11 @@ impl Exec<'_, '_> {
 
     fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Done<Val> {
         if matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Rem) {
+            if let (BinOp::Add, Expr::Read(place), Expr::Const(1)) = (op, a, b)
+                && let Val::Version(version, true) = self.read(place)?
+            {
+                return Ok(Val::Grown(version));
+            }
             let whole = Expr::Binary(op, Box::new(a.clone()), Box::new(b.clone()));
             return match self.constant_key(&whole) {
                 Val::Any => self.unsupported("arithmetic"),
@@ -128,6 +133,8 @@ impl Exec<'_, '_> {
             (Val::Data(_) | Val::Argument | Val::Held, Val::Word(NONE))
             | (Val::Word(NONE), Val::Data(_) | Val::Argument | Val::Held) => Some(false),
             (Val::Data(a), Val::Data(b)) if a == b => Some(true),
+            (Val::Version(a, true), Val::Version(b, now)) if a == b => Some(now),
+            (Val::Version(a, false), Val::Version(b, true)) if a == b => Some(false),
             (Val::Key(..), _) | (_, Val::Key(..)) => {
                 compare(self.key(a, ea), self.key(b, eb)).map(std::cmp::Ordering::is_eq)
             }
@@ -157,7 +164,7 @@ impl Exec<'_, '_> {
                     Some((shift, Scalar::Bool)) => bool_value(self.s.globals >> shift),
                     Some((shift, Scalar::Lock)) if self.s.globals >> shift & 15 == 0 => Val::Word(NONE),
                     Some((_, Scalar::Lock)) => Val::Held,
-                    _ => Val::Any,
+                    _ => layout.version[index].map_or(Val::Any, |version| Val::Version(version, true)),
                 })
             }
             Place::Field(pointer, record, field) => {
@@ -187,6 +194,10 @@ impl Exec<'_, '_> {
                 Val::Any => self.unsupported("a variable that may have no value"),
                 value => Ok(value),
             },
+            Some((shift, Scalar::Version(version))) => Ok(match self.me().scalars >> shift & 3 {
+                0 => Val::Any,
+                code => Val::Version(version, code == 1),
+            }),
             Some((shift, Scalar::Key)) => Ok(Val::Key((self.me().scalars >> shift & 7) as Class, None)),
             _ if local == 0 && layout.roles[op] == Role::Insert => {
                 Ok(match self.s.local(layout, self.thread, layout.argument) {
@@ -203,6 +214,7 @@ impl Exec<'_, '_> {
             return Err(Stop::Wrong(Alarm::NullDereference));
         }
         let layout = self.layout;
+        self.usable(node, record)?;
         let slot = &layout.program.records[record].fields[usize::from(field)];
         if slot.ghost {
             return Ok(Val::Any);
@@ -247,6 +259,7 @@ impl Exec<'_, '_> {
         let chosen = self.choose(self.s.nodes[node].other)?;
         self.s.nodes[node].other = 1 << chosen;
         self.reunite(node);
+        self.tidy()?;
         Ok(chosen)
     }
 
@@ -283,6 +296,9 @@ impl Exec<'_, '_> {
     pub(crate) fn tidy(&mut self) -> Done<()> {
         if self.layout.object == Object::Set {
             crate::list::coerce(self.layout, self.s)?;
+        }
+        if self.layout.gone != 0 {
+            crate::memory::coerce(self.layout, self.s)?;
         }
         Ok(())
     }

@@ -40,13 +40,25 @@ impl Exec<'_, '_> {
                 let index = global.index();
                 if let Some(bit) = layout.global_bit[index] {
                     let node = self.pointer(value)?;
-                    self.effect |= self.s.named(1 << bit) != Some(node);
+                    let before = self.s.named(1 << bit);
+                    self.effect |= before != Some(node);
                     self.s.move_name(1 << bit, node);
+                    let mine = layout.bit(self.thread, layout.offer);
+                    if layout.offer_kind != 0
+                        && before.is_some_and(|old| self.is(old, mine) && !self.is(old, layout.shared))
+                    {
+                        self.withdraw();
+                    }
                     self.publish(node)?;
                 } else if let Some((shift, Scalar::Bool)) = layout.global_scalar[index] {
                     let value = self.truth(value);
                     self.effect = true;
                     self.s.globals = self.s.globals & !(3 << shift) | (1 + u64::from(value)) << shift;
+                } else if let Some(version) = layout.version[index] {
+                    if value != Val::Grown(version) {
+                        return self.unsupported("a counter that may be set to what it was before");
+                    }
+                    self.grow(version);
                 }
                 Ok(())
             }
@@ -77,6 +89,14 @@ impl Exec<'_, '_> {
         } else if let Some((shift, scalar)) = layout.scalar[op][local] {
             let code = match (scalar, value) {
                 (Scalar::Bool, value) => 1 + u64::from(self.truth(value)),
+                (Scalar::Version(_), Val::Version(_, now)) => {
+                    if now {
+                        1
+                    } else {
+                        2
+                    }
+                }
+                (Scalar::Version(_), _) => 0,
                 (_, Val::Key(class, _)) => u64::from(class),
                 _ => 0,
             };
@@ -91,6 +111,7 @@ impl Exec<'_, '_> {
             return Err(Stop::Wrong(Alarm::NullDereference));
         }
         let layout = self.layout;
+        self.usable(node, record)?;
         let private = self.is(node, layout.private);
         if !private {
             self.touch()?;
@@ -114,11 +135,21 @@ impl Exec<'_, '_> {
                 Ok(())
             }
             Type::Data => {
-                if !private {
+                let mine = self.is(node, layout.owned)
+                    && self.is(node, layout.makers(1) << (self.thread as u32 * layout.width));
+                if !private && !mine {
                     return self.unsupported("data is written to a record that others can reach");
                 }
                 if layout.value_field(record) != Some(field) {
                     return Ok(());
+                }
+                if mine {
+                    self.effect = true;
+                    if self.is(node, layout.bit(self.thread, layout.argument)) {
+                        return self.unsupported("the record of an argument is given other data");
+                    }
+                    self.detach(node)?;
+                    return self.place_argument(node, value, e);
                 }
                 // What was read from the record before is not its value any more.
                 let bits = layout.thread_bits(self.thread);
@@ -134,6 +165,10 @@ impl Exec<'_, '_> {
                     return self.unsupported("the record of an argument is given other data");
                 }
                 self.s.nodes[node].mask &= !(stale & bits);
+                let mine = layout.bit(self.thread, layout.offer);
+                if layout.offer_kind != 0 && self.is(node, mine) {
+                    self.withdraw();
+                }
                 self.place_argument(node, value, e)
             }
             Type::Int if layout.key == Some((record, field)) => {
@@ -156,7 +191,8 @@ impl Exec<'_, '_> {
             return self.set_list_link(node, to);
         }
         let found = &mut self.s.nodes[node];
-        if layout.object != Object::Set && found.mask & (layout.uncorrelated | layout.nonuniform) == 0 {
+        let alone = layout.uncorrelated | layout.nonuniform | layout.gone;
+        if layout.object != Object::Set && found.mask & alone == 0 {
             found.other = found.row;
             found.mask |= layout.nonuniform;
         }
@@ -164,6 +200,8 @@ impl Exec<'_, '_> {
         self.reunite(node);
         if !private {
             self.effect = true;
+        }
+        if !private && !self.is(node, layout.owned) {
             self.publish(to)?;
         }
         self.tidy()
@@ -171,6 +209,9 @@ impl Exec<'_, '_> {
 
     /// Others can reach a record from now on, and what it leads to.
     pub(crate) fn publish(&mut self, node: usize) -> Done<()> {
+        if self.is(node, self.layout.owned) {
+            return self.hand_over(node);
+        }
         let private = self.layout.private;
         if !self.is(node, private) {
             return Ok(());
@@ -201,7 +242,7 @@ impl Exec<'_, '_> {
         }
         let mut node =
             Node { mask: layout.record_kind[record] | layout.private, row: 1, other: 0, many: false };
-        if layout.object != Object::Set {
+        if layout.object != Object::Set && !layout.is_offer(record) {
             node.mask |= layout.uncorrelated;
         }
         for (field, slot) in kind.fields.iter().enumerate() {
@@ -228,11 +269,7 @@ impl Exec<'_, '_> {
                 _ => {}
             }
         }
-        if self.s.nodes.len() == crate::structure::MOST_NODES {
-            return self.unsupported("more nodes than a structure holds");
-        }
-        let new = self.s.nodes.len();
-        self.s.nodes.push(node);
+        let new = if kind.freed { self.take_place(record, node)? } else { self.push(node)? };
         self.set_local(local, Val::Node(new))?;
         if let Some(field) = layout.value_field(record)
             && let Some((_, value, e)) = values.iter().find(|(number, ..)| *number == field)
@@ -253,6 +290,9 @@ impl Exec<'_, '_> {
             && layout.roles[op] == Role::Insert;
         if !own {
             return Ok(());
+        }
+        if self.is(node, layout.offer_kind) {
+            return self.offer(node);
         }
         let bit = layout.bit(self.thread, layout.argument);
         if self.points.help() && value != Val::Argument {

@@ -352,10 +352,13 @@ impl Told<'_> {
             Scope::Threads(count) => format!("{count} threads"),
             Scope::Roles(put, get) => format!("{put} threads that only insert and {get} that only take"),
         };
-        format!(
-            "every run of {who}, of every length; memory sequentially consistent and garbage collected; \
-             no run-time error, deadlock not looked at"
-        )
+        let frees = self.program.records.iter().any(|record| record.freed);
+        let memory = if frees {
+            "memory sequentially consistent, places that are freed used again at any time; counters do not overflow"
+        } else {
+            "memory sequentially consistent and garbage collected"
+        };
+        format!("every run of {who}, of every length; {memory}; no run-time error, deadlock not looked at")
     }
 
     /// Where operations take effect, a line each.
@@ -377,6 +380,7 @@ impl Told<'_> {
                     let who = match point {
                         Point::Own => self.op(*node),
                         Point::Help(_) => "whoever's record it is",
+                        Point::Meet(_) => "both that whose offer it is and its own",
                     };
                     places.push((line, source, who));
                 }

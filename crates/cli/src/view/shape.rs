@@ -4,12 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use linpoint_lang::Program;
-use linpoint_lang::program::NodeId;
 use linpoint_lang::span::line_column;
 use linpoint_report::view::{Duo, Edge, ShapeNode, Shapes, Structure as Drawn};
 use linpoint_shape::draw::{thread_line, words};
 use linpoint_shape::layout::Layout;
-use linpoint_shape::structure::{IDLE, Structure, Thread};
+use linpoint_shape::structure::{IDLE, PROBE, Structure, Thread};
 
 /// Heaps on one page.
 const MOST: usize = 60;
@@ -38,7 +37,7 @@ pub fn shapes(
 
 /// Where in the text a thread is.
 fn start(program: &Program, pc: u16) -> u32 {
-    if pc == IDLE { 0 } else { program.node(NodeId(pc)).span.start }
+    program.nodes.get(usize::from(pc)).map_or(0, |node| node.span.start)
 }
 
 fn links(s: &Structure) -> u32 {
@@ -75,6 +74,7 @@ fn drawn(layout: &Layout<'_>, text: &str, s: &Structure) -> Drawn {
     }
     let at = |thread: &Thread| match thread.pc {
         IDLE => "at rest".to_owned(),
+        PROBE => "anywhere".to_owned(),
         pc => {
             let line = line_column(text, start(layout.program, pc) as usize).0;
             format!("before line {line}: {}", text.lines().nth(line - 1).unwrap_or("").trim())

@@ -53,17 +53,15 @@ fn refuted_with_a_run() {
 
 #[test]
 fn not_proved_with_a_state() {
-    let dump = scratch("elimination.dot", b"");
+    let dump = scratch("harris.dot", b"");
     let path = dump.display().to_string();
-    let ran = linpoint(
-        &["prove", "corpus/correct/elimination-stack.lin", "--time-limit", "1s", "--dump", &path],
-        b"",
-    );
+    let ran =
+        linpoint(&["prove", "corpus/correct/harris-set.lin", "--time-limit", "1s", "--dump", &path], b"");
     assert_eq!((ran.code, ran.err.as_str()), (3, ""));
     assert!(ran.out.starts_with("not proved: "), "{}", ran.out);
     assert!(ran.out.contains("  thread 0: "), "{}", ran.out);
     let dot = std::fs::read_to_string(dump).expect("the picture");
-    assert!(dot.starts_with("digraph \"EliminationStack 0\" {"), "{dot}");
+    assert!(dot.starts_with("digraph \"HarrisSet 0\" {"), "{dot}");
 }
 
 #[test]

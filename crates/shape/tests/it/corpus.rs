@@ -91,9 +91,16 @@ fn locks_are_not_refuted_by_callers_that_release_what_they_do_not_hold() {
 
 #[test]
 fn without_points_the_textbook_points_are_found() {
-    for name in
-        ["treiber", "two-lock", "michael-scott", "dglm", "michael-scott-early-empty", "pessimistic-set"]
-    {
+    for name in [
+        "treiber",
+        "two-lock",
+        "michael-scott",
+        "dglm",
+        "michael-scott-early-empty",
+        "pessimistic-set",
+        "elimination-stack",
+        "treiber-counted",
+    ] {
         let settings = Settings { points: Choice::Inferred, ..Settings::default() };
         let report = prove(&program(name), &settings);
         assert_eq!(verdict(&report), "proved", "{name}");
@@ -140,7 +147,15 @@ fn given_points_that_are_wrong_are_refuted_as_points() {
 
 #[test]
 fn what_is_proved_has_no_small_counterexample() {
-    for name in ["treiber", "two-lock", "michael-scott", "dglm", "michael-scott-early-empty"] {
+    for name in [
+        "treiber",
+        "treiber-counted",
+        "two-lock",
+        "michael-scott",
+        "dglm",
+        "michael-scott-early-empty",
+        "elimination-stack",
+    ] {
         let program = program(name);
         let bounds = Bounds { time: Some(Duration::from_secs(2)), ..Bounds::default() };
         let explored = explore(&program, &Workload::general(&program, 3, 2), Mode::Anywhere, &bounds);

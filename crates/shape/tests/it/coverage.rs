@@ -83,6 +83,17 @@ fn helping() {
 }
 
 #[test]
+fn counted() {
+    check("treiber-counted", Some(Points::Given), &[(2, 2), (3, 1)], 20_000, true);
+}
+
+#[test]
+fn elimination() {
+    check("elimination-stack", Some(Points::Given), &[(2, 2), (3, 1)], 20_000, true);
+    check("elimination-stack", None, &[(2, 2)], 20_000, false);
+}
+
+#[test]
 fn pessimistic_set() {
     check("pessimistic-set", None, &[(2, 1), (2, 2), (3, 1)], 20_000, false);
 }

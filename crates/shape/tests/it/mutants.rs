@@ -32,3 +32,13 @@ fn michael_scott() {
 fn dglm() {
     check("dglm");
 }
+
+#[test]
+fn elimination() {
+    check("elimination-stack");
+}
+
+#[test]
+fn counted() {
+    check("treiber-counted");
+}
