@@ -1,15 +1,14 @@
 //! A specification must give the same answers whenever it is asked. This asks twice, before anything rests on it.
 //!
 //! It is asked along the operations of a scenario, breadth first from the initial state, each operation in each state
-//! that comes up. That finds what depends on time, on randomness or on a counter somewhere; it proves nothing.
-
-use std::collections::VecDeque;
+//! that comes up. That finds what depends on time, on randomness or on a counter somewhere; it proves nothing. A few
+//! questions an operation are enough for that, and a small scenario has so few executions that more would show.
 
 use crate::scenario::Scenario;
 use crate::spec::Specification;
 
-/// How often it is asked.
-const QUESTIONS: usize = 200;
+/// How often it is asked, for each operation and in all.
+const QUESTIONS: (usize, usize) = (8, 200);
 
 /// What the specification answered first and second, where the two differ.
 pub(crate) fn difference<S: Specification>(scenario: &Scenario<S>) -> Option<String> {
@@ -17,23 +16,36 @@ pub(crate) fn difference<S: Specification>(scenario: &Scenario<S>) -> Option<Str
     if first != second {
         return Some(format!("it starts as {first:?}, and then as {second:?}"));
     }
-    let operations = scenario.operations();
-    let mut states = VecDeque::from([first]);
-    let mut asked = 0;
-    while let Some(state) = states.pop_front() {
+    let mut operations: Vec<S::Op> = Vec::new();
+    for op in scenario.operations() {
+        if !operations.contains(&op) {
+            operations.push(op);
+        }
+    }
+    let most = QUESTIONS.1.min(operations.len() * QUESTIONS.0);
+    let (mut states, mut asked) = (vec![first], 0);
+    let (mut once, mut again) = (Vec::new(), Vec::new());
+    for at in 0.. {
+        let Some(state) = states.get(at).cloned() else { break };
+        let copy = state.clone();
         for op in &operations {
-            let (mut once, mut again) = (Vec::new(), Vec::new());
             state.outcomes(op, &mut once);
-            state.clone().outcomes(op, &mut again);
+            copy.outcomes(op, &mut again);
             if once != again {
                 let op = S::show_op(op);
                 return Some(format!("{op} in {state:?} leads to {once:?}, and then to {again:?}"));
             }
             asked += 1;
-            if asked >= QUESTIONS {
+            if asked >= most {
                 return None;
             }
-            states.extend(once.into_iter().map(|(_, after)| after).filter(|after| *after != state));
+            again.clear();
+            for (_, after) in once.drain(..) {
+                // More than are asked about are of no use.
+                if states.len() * operations.len() < most && !states.contains(&after) {
+                    states.push(after);
+                }
+            }
         }
     }
     None

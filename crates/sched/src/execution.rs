@@ -187,8 +187,8 @@ impl Execution {
         panics::install();
         stranger::arrive();
         Box::new(Execution {
-            run: Run::default(),
-            threads: Vec::new(),
+            run: Run::with_room(),
+            threads: Vec::with_capacity(8),
             spins: Vec::new(),
             locals: Vec::new(),
             fibers: Vec::new(),

@@ -155,6 +155,19 @@ pub enum AsideKind {
 }
 
 impl Run {
+    /// An empty record with room for a small run, so that the first ones do not grow it again and again.
+    pub(crate) fn with_room() -> Run {
+        const STEPS: usize = 64;
+        Run {
+            steps: Vec::with_capacity(STEPS),
+            accesses: Vec::with_capacity(STEPS),
+            marks: Vec::with_capacity(STEPS / 2),
+            asides: Vec::with_capacity(STEPS / 8),
+            threads: Vec::with_capacity(STEPS / 8),
+            ..Run::default()
+        }
+    }
+
     /// The accesses of step `index`.
     #[inline]
     pub fn accesses_of(&self, index: usize) -> &[Access] {

@@ -70,7 +70,7 @@ impl State {
             passed: 0,
             could_not_wait: None,
             races: DataRaces::default(),
-            previous: Vec::new(),
+            previous: Run::with_room().steps,
             stuttered_before: Vec::new(),
             stuttered: Vec::new(),
             follows: false,

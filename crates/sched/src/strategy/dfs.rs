@@ -36,7 +36,13 @@ struct Node {
 impl Dfs {
     /// Every schedule.
     pub fn new() -> Dfs {
-        Dfs { path: Vec::new(), prefix: Vec::new(), bound: None, cut: false, handed_over: false }
+        Dfs {
+            path: Vec::with_capacity(64),
+            prefix: Vec::with_capacity(64),
+            bound: None,
+            cut: false,
+            handed_over: false,
+        }
     }
 
     /// Every schedule with at most `bound` preemptions.
