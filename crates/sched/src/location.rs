@@ -63,6 +63,20 @@ impl Locations {
         }
     }
 
+    /// The name of what is at `address`, if it has one.
+    #[inline]
+    pub(crate) fn named(&self, address: usize) -> Option<Loc> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash(address) & mask;
+        loop {
+            let slot = self.slots.get(at).filter(|slot| slot.epoch == self.epoch)?;
+            if slot.address == address {
+                return Some(Loc(slot.loc));
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     /// How often the location was written so far.
     pub(crate) fn version(&self, loc: Loc) -> u32 {
         self.known[loc.0 as usize].version

@@ -110,6 +110,15 @@ pub struct Mark {
 impl Mark {
     /// The operation made no step.
     pub const NEVER: u32 = u32::MAX;
+
+    /// The operation that is called here makes its first step, when those in `returned` had returned. As a bit, if it has
+    /// one.
+    #[inline]
+    pub(crate) fn begin(&mut self, step: usize, returned: u64) -> u64 {
+        self.at = step as u32;
+        self.seen = returned;
+        1u64.checked_shl(self.operation).unwrap_or(0)
+    }
 }
 
 /// What a [`Mark`] marks.

@@ -103,6 +103,12 @@ impl Spin {
         self.places |= bit;
     }
 
+    /// Can a read be noted without more ado?
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.reads.len() < LONGEST.min(self.reads.capacity())
+    }
+
     /// The thread took something that it will give back as it was, a lock for one. That is a read, and until it is
     /// given back the thread is in nobody's way only if it keeps it for whole turns.
     pub(crate) fn open(&mut self, loc: Loc, version: u32, site: usize) {

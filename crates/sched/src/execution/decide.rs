@@ -3,9 +3,11 @@
 //! This runs at every scheduling point, tens of millions of times a minute. What happens in every step is in
 //! [`decide`] and [`Execution::begin_step`]; what does not is kept out of them.
 
-use super::{Ending, Execution, Failure, Mode, Waiting};
+use super::{Ending, Execution, Failure, Handle, Mode, Waiting};
 use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 use crate::run::{Blocked, Mark};
+use crate::spin::Spin;
+use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 /// Steps granted to a run that is of no more use, to end by itself.
@@ -53,16 +55,132 @@ pub(super) unsafe fn decide(this: *mut Execution) -> Option<ThreadId> {
                 None => return (*this).abandon(),
             }
         };
-        let me = &mut *this;
-        debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
-        let action = me.threads[chosen.index()].action;
-        if let Err(explanation) = me.shims.same(step, chosen, action, me.enabled, me.stuttering) {
-            me.failure = Some(Failure::Nondeterminism { step, explanation });
-            return None;
-        }
-        me.begin_step(chosen);
-        Some(chosen)
+        step_by(this, chosen)
     }
+}
+
+impl Handle {
+    /// A scheduling point as nearly all of them are: the running thread announces an access for which it need not wait,
+    /// nobody waits for anything but the end of threads, nothing is watched, and the schedule says that this thread goes
+    /// on. Whatever else there is to be done is left to [`Handle::go`], which does it from the beginning.
+    ///
+    /// Nothing is called here but what is called last, so that no registers are saved: this is the better part of what an
+    /// execution costs.
+    #[inline(never)]
+    pub(super) fn go_on(self, action: Action, address: usize, site: &'static Location<'static>) {
+        // SAFETY: as in `go`.
+        unsafe {
+            let me = &mut *self.0;
+            let current = me.current;
+            let (Some(thread), Some(spin)) =
+                (me.threads.get_mut(current.index()), me.spins.get(current.index()))
+            else {
+                return self.go(action, address, site, None);
+            };
+            let number = Intent::site_number(action, site);
+            let (loc, place) = match me.locations.named(address) {
+                Some(loc) => (loc, Spin::bit(loc, number)),
+                None => return self.go(action, address, site, None),
+            };
+            let steps = &mut me.run.steps;
+            let step = steps.len();
+            let usual = me.mode == Mode::Exploring
+                && me.nesting == 0
+                && me.failure.is_none()
+                && !me.suspected
+                && me.waiting.0 | me.spinning.0 == 0
+                && step < me.limits.steps.min(steps.capacity())
+                && thread.started
+                && !spin.suspects(loc, number, place)
+                && !std::thread::panicking();
+            if !usual {
+                return self.go(action, address, site, None);
+            }
+            let enabled = ThreadSet(me.standing.0 | me.joinable.0 | 1 << current.0);
+            thread.intent = Some(Intent { action, address, site, wait: None });
+            thread.action = action;
+            thread.waits = false;
+            thread.loc = loc;
+            thread.address = address;
+            thread.site = number;
+            thread.place = place;
+            me.enabled = enabled;
+            me.stuttering = ThreadSet::EMPTY;
+            match (&*me.prefix).get(step) {
+                None => return self.ask(current),
+                Some(&wanted) if wanted == current && me.shims.goes_along(step, current, action, enabled) => {}
+                Some(&wanted) => return self.let_go(current, wanted),
+            }
+            let first = me.run.accesses.len() as u32;
+            if thread.called_at == thread.steps
+                && let Some(call) = me.run.marks.get_mut(thread.call as usize)
+            {
+                thread.called_at = Mark::NEVER;
+                me.begun |= call.begin(step, me.returned);
+            }
+            steps.push(Step { thread: current, action, may_wait: false, first, enabled });
+            thread.steps += 1;
+            me.last = Some(current);
+        }
+    }
+
+    /// The schedule says that somebody else goes. The rest is as in [`Handle::go_on`].
+    #[inline(never)]
+    fn let_go(self, current: ThreadId, wanted: ThreadId) {
+        // SAFETY: as in `go`.
+        unsafe {
+            let me = &mut *self.0;
+            me.standing.insert(current);
+            let next = if me.enabled.contains(wanted) {
+                step_by(self.0, wanted)
+            } else {
+                me.failure = Some(me.cannot_follow(me.run.steps.len(), wanted));
+                None
+            };
+            if next != Some(current) {
+                (*self.0).next = next;
+                self.pause(current);
+            }
+        }
+    }
+
+    /// The schedule ends here: the strategy is asked who goes next. The rest is as in [`Handle::go_on`].
+    #[inline(never)]
+    fn ask(self, current: ThreadId) {
+        // SAFETY: as in `go`.
+        unsafe {
+            let me = self.0;
+            (*me).standing.insert(current);
+            let Some(mut strategy) = (*me).strategy else { return };
+            let next = match strategy.as_mut().next(&*me) {
+                Some(chosen) => step_by(me, chosen),
+                None => (*me).abandon(),
+            };
+            if next != Some(current) {
+                (*me).next = next;
+                self.pause(current);
+            }
+        }
+    }
+}
+
+/// `chosen` goes next: begins its step, unless the program does not do what it did before.
+///
+/// # Safety
+/// As for [`super::drive`].
+#[inline(always)]
+unsafe fn step_by(this: *mut Execution, chosen: ThreadId) -> Option<ThreadId> {
+    // SAFETY: as the caller promises.
+    let me = unsafe { &mut *this };
+    debug_assert!(me.enabled.contains(chosen), "a strategy chose a thread that cannot go");
+    let step = me.run.steps.len();
+    let action = me.threads[chosen.index()].action;
+    if let Err(explanation) = me.shims.same(step, chosen, action, me.enabled, me.stuttering) {
+        me.failure = Some(Failure::Nondeterminism { step, explanation });
+        return None;
+    }
+    me.begin_step(chosen);
+    Some(chosen)
 }
 
 impl Execution {
@@ -127,9 +245,7 @@ impl Execution {
             if state.called_at == state.steps {
                 state.called_at = Mark::NEVER;
                 let call = &mut self.run.marks[state.call as usize];
-                call.at = self.run.steps.len() as u32;
-                call.seen = self.returned;
-                self.begun |= 1u64.checked_shl(call.operation).unwrap_or(0);
+                self.begun |= call.begin(self.run.steps.len(), self.returned);
             }
             let first = self.run.accesses.len() as u32;
             let may_wait = turns || state.waits;
@@ -139,10 +255,14 @@ impl Execution {
         state.steps += 1;
         self.last = Some(thread);
         let others = !(1 << thread.0);
-        self.standing.0 &= others;
-        self.waiting.0 &= others;
-        self.joining.0 &= others;
-        self.joinable.0 &= others;
+        // One at a time, for they were written so: to read several at once would have to wait for that.
+        if state.waits {
+            self.waiting.0 &= others;
+            self.joining.0 &= others;
+            self.joinable.0 &= others;
+        } else {
+            self.standing.0 &= others;
+        }
         if turns || self.recorder.is_some() {
             self.note_step(thread, turns);
         }

@@ -35,13 +35,15 @@ impl Handle {
     pub(crate) fn point(self, intent: Intent) {
         // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`.
         unsafe {
-            if (*self.0).watching {
-                let Intent { action, address, site, wait } = intent;
+            let Intent { action, address, site, wait } = intent;
+            if (*self.0).quiet && wait.is_none() {
+                self.go_on(action, address, site);
+            } else if (*self.0).watching {
                 let (wait, object) =
                     wait.map_or((None, std::ptr::null()), |(wait, object)| (Some(wait), object));
                 local_state::enter(self.0, action, address, site, wait, object);
             } else {
-                self.go(intent.action, intent.address, intent.site, intent.wait);
+                self.go(action, address, site, wait);
             }
         }
     }
@@ -64,7 +66,7 @@ impl Handle {
     /// An announcement, in pieces: they stay in registers, where a whole [`Intent`] would be written to the stack and
     /// read back before it is there.
     #[inline(never)]
-    fn go(
+    pub(super) fn go(
         self,
         action: Action,
         address: usize,
@@ -162,7 +164,7 @@ impl Handle {
     /// top of: that is one switch, where going back to the loop first would be two. Where local states are noted, the
     /// explorer stays off the program's stack, and everybody goes back to the loop.
     #[inline(never)]
-    fn pause(self, current: ThreadId) {
+    pub(super) fn pause(self, current: ThreadId) {
         // SAFETY: the yielder belongs to the fiber this code runs on; references end before the switches.
         unsafe {
             loop {
@@ -189,6 +191,8 @@ impl Handle {
     }
 
     /// Notes an access that this step made to what is at `address`; `bits` is the value there now.
+    ///
+    /// As in [`Handle::go_on`], nothing is called here but what is called last.
     #[inline(never)]
     pub(crate) fn access(
         self,
@@ -201,16 +205,34 @@ impl Handle {
         // SAFETY: as in `point`; nothing here switches or calls code of the program.
         unsafe {
             let me = &mut *self.0;
-            if me.mode != Mode::Exploring || me.compares || me.claiming.made || me.run.steps.is_empty() {
+            let index = me.current.index();
+            let accesses = &mut me.run.accesses;
+            let (Some(thread), Some(spin)) = (me.threads.get(index), me.spins.get_mut(index)) else {
+                return self.access_fully(action, address, effect, ordering, bits);
+            };
+            let usual = me.mode == Mode::Exploring
+                && !me.compares
+                && !me.claiming.made
+                && !me.run.steps.is_empty()
+                && thread.address == address
+                && accesses.len() < accesses.capacity();
+            if !usual {
                 return self.access_fully(action, address, effect, ordering, bits);
             }
-            let loc = me.touch(address, effect);
-            me.run.accesses.push(Access { loc, effect, action, ordering });
+            let loc = thread.loc;
+            if effect.writes() {
+                me.locations.written(loc);
+                spin.clear();
+            } else if !spin.has_room() {
+                return self.access_fully(action, address, effect, ordering, bits);
+            } else {
+                spin.read_at(loc, me.locations.version(loc), thread.site, thread.place);
+            }
+            accesses.push(Access { loc, effect, action, ordering });
         }
     }
 
     /// The same, when more than the usual is to be done.
-    #[cold]
     #[inline(never)]
     fn access_fully(self, action: Action, address: usize, effect: Effect, ordering: Ordering, bits: u64) {
         // SAFETY: as in `access`.

@@ -150,6 +150,21 @@ impl State {
         }
     }
 
+    /// Is a step, at which nobody goes round a loop, the one of the run before, or has this run left that one?
+    #[inline]
+    pub(super) fn goes_along(
+        &self,
+        index: usize,
+        thread: ThreadId,
+        action: Action,
+        enabled: ThreadSet,
+    ) -> bool {
+        !self.follows
+            || self.previous.get(index).is_some_and(|before| {
+                before.enabled == enabled && before.thread == thread && before.action == action
+            })
+    }
+
     #[cold]
     fn differs(
         &mut self,
