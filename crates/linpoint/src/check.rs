@@ -128,6 +128,13 @@ impl<O: Object> Check<O> {
         self
     }
 
+    /// Something may fail without a reason, where std allows that, so many times in an execution (never unless set): a
+    /// `compare_exchange_weak`, or a wait for a condition variable, which then ends without a notification.
+    pub fn spurious(mut self, failures: u32) -> Self {
+        self.limits.spurious = failures;
+        self
+    }
+
     /// Writes the page of what is found to this file, before anything panics.
     pub fn page(mut self, file: impl Into<PathBuf>) -> Self {
         self.page = Some(file.into());

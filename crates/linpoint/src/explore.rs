@@ -7,10 +7,11 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use linpoint_report::View;
-use linpoint_sched::explore::{Coverage as Walked, Covered, Found, Plan, Search};
+use linpoint_sched::explore::{Coverage as Walked, Covered, Found, Plan, Search, Seen};
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::strategy::replay::Replay;
 use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, explore as sched};
@@ -34,13 +35,14 @@ pub fn explore<F: Fn() + Sync>(program: F) -> Explored {
 
 /// An exploration with settings: `linpoint::exploration().time_limit(…).run(|| …)`.
 pub fn exploration() -> Exploration {
-    Exploration { plan: Plan::default(), page: None }
+    Exploration { plan: Plan::default(), workers: 1, page: None }
 }
 
 /// How to explore a program.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     plan: Plan,
+    workers: usize,
     page: Option<PathBuf>,
 }
 
@@ -112,9 +114,23 @@ impl Exploration {
         self
     }
 
+    /// How many OS threads explore (one unless set), where the search can be shared: `Dfs`, `BoundedDfs` and the random
+    /// ones. The program then runs on several of them at a time, so it must keep nothing in statics.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
     /// What bounds a single execution.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.plan.limits = limits;
+        self
+    }
+
+    /// Something may fail without a reason, where std allows that, so many times in an execution (never unless set): a
+    /// `compare_exchange_weak`, or a wait for a condition variable, which then ends without a notification.
+    pub fn spurious(mut self, failures: u32) -> Self {
+        self.plan.limits.spurious = failures;
         self
     }
 
@@ -139,13 +155,20 @@ impl Exploration {
 
     /// Explores, and returns what was found and what was covered.
     pub fn report<F: Fn() + Sync>(&self, program: F) -> Explored {
-        let mut claims = Claims::default();
-        let mut walked = sched::explore(&program, &self.plan, &mut |seen| {
-            if seen.run.claims && !matches!(seen.run.ending, Ending::Failed(_)) {
-                claims.add(&seen.claims);
+        let claims = Mutex::new(Claims::default());
+        let visitor = |_worker: usize| {
+            |seen: Seen<'_>| {
+                if seen.run.claims && !matches!(seen.run.ending, Ending::Failed(_)) {
+                    claims.lock().unwrap_or_else(PoisonError::into_inner).add(&seen.claims);
+                }
+                ControlFlow::Continue(())
             }
-            ControlFlow::Continue(())
-        });
+        };
+        let mut walked = match self.workers {
+            1 => sched::explore(&program, &self.plan, &mut visitor(0)),
+            workers => sched::explore_in_parallel(&program, &self.plan, workers, &visitor),
+        };
+        let claims = claims.into_inner().unwrap_or_else(PoisonError::into_inner);
         let counterexample = walked.found.take().map(|found| {
             let found = self.with_fewer_preemptions(&program, found);
             self.draw(&program, &found)

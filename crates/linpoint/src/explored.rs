@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::claims::Claims;
 use crate::key::{Key, Keys, covers};
-use crate::linearize::{Criterion, Moment, Question, explained_by_brute_force, unexplained};
+use crate::linearize::{Criterion, Moment, Question, Remembered, explained_by_brute_force, unexplained};
 use crate::scenario::Scenario;
 use crate::spec::{Object, Specification};
 
@@ -62,6 +62,7 @@ pub(crate) struct Exploration<'a, O: Object> {
     predecessor: Vec<Option<usize>>,
     criterion: Criterion,
     keys: Keys,
+    remembered: Remembered<O::Spec>,
     key: Key,
     clocks: Clocks,
     numbers: FxHashMap<<O::Spec as Specification>::Ret, u32>,
@@ -93,6 +94,7 @@ impl<'a, O: Object> Exploration<'a, O> {
             predecessor: scenario.predecessors(),
             criterion,
             keys: Keys::default(),
+            remembered: Remembered::new(),
             key: Key::default(),
             clocks: Clocks::without_claims(),
             numbers: FxHashMap::default(),
@@ -202,7 +204,7 @@ impl<'a, O: Object> Exploration<'a, O> {
             stuck: self.key.stuck,
             criterion: self.criterion,
         };
-        let Some(found) = unexplained::<O::Spec>(&question) else {
+        let Some(found) = unexplained::<O::Spec>(&question, &mut self.remembered) else {
             self.keys.insert(&self.answers, &self.key.cannot);
             self.fine.extend_from_slice(&self.key.cannot);
             return Ok(());

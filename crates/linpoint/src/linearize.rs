@@ -35,8 +35,10 @@ use rustc_hash::{FxHashSet, FxHasher};
 use crate::spec::Specification;
 
 mod at_once;
+mod remembered;
 
 use at_once::explained_at_once;
+pub(crate) use remembered::Remembered;
 
 /// What "correct" means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -99,8 +101,11 @@ pub(crate) struct Unexplained {
 }
 
 /// Looks for a history of the trace that nothing explains.
-pub(crate) fn unexplained<S: Specification>(question: &Question<'_, S>) -> Option<Unexplained> {
-    if explained_at_once(question) {
+pub(crate) fn unexplained<S: Specification>(
+    question: &Question<'_, S>,
+    remembered: &mut Remembered<S>,
+) -> Option<Unexplained> {
+    if explained_at_once(question, remembered) {
         return None;
     }
     search_histories(question)

@@ -10,7 +10,7 @@ pub use std::sync::atomic::Ordering;
 
 use crate::event::{Action, Effect, Intent};
 use crate::execution::{Handle, current};
-use crate::stranger;
+use crate::{stranger, whim};
 
 /// Announces `action` on `address` and returns when it may happen.
 #[inline]
@@ -120,7 +120,8 @@ macro_rules! shared_operations {
                 result
             }
 
-            /// As [`Self::compare_exchange`]; it does not fail without a reason in an exploration.
+            /// As [`Self::compare_exchange`]; in an exploration it fails without a reason only if that is asked for
+            /// ([`crate::Limits::spurious`]).
             #[inline]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -130,10 +131,23 @@ macro_rules! shared_operations {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                if crate::execution::current().is_none() {
+                let Some(handle) = crate::execution::current() else {
+                    stranger::uses(self.address());
                     return self.0.compare_exchange_weak(current, new, success, failure);
+                };
+                if handle.spurious() == 0 {
+                    return self.compare_exchange(current, new, success, failure);
                 }
-                self.compare_exchange(current, new, success, failure)
+                handle.point(Intent::new(Action::CompareExchange, self.address()));
+                let before = self.0.load(Ordering::SeqCst);
+                let fails = whim::strikes(handle, before == current);
+                let wrote = before == current && !fails;
+                let (order, after) = if wrote { (success, new) } else { (failure, before) };
+                if wrote {
+                    self.0.store(new, Ordering::SeqCst);
+                }
+                self.changed(handle, Action::CompareExchange, order, Outcome { before, after, wrote });
+                if wrote { Ok(before) } else { Err(before) }
             }
 
             /// Writes what `update` makes of the value, unless it makes nothing.

@@ -163,6 +163,8 @@ pub enum Action {
     TryAcquire,
     Release,
     Nothing,
+    /// Something may fail without a reason from here on, or does.
+    Whim,
     /// A claim is made, or something happens that claims wait for. As an access: what a step touches because of claims.
     Claim,
     Exit,
@@ -235,6 +237,7 @@ impl Action {
             Action::TryAcquire => "try_acquire",
             Action::Release => "release",
             Action::Nothing => "no access",
+            Action::Whim => "whim",
             Action::Claim => "claim",
             Action::Exit => "end",
             Action::IsFinished => "is_finished",

@@ -55,11 +55,14 @@ pub struct Limits {
     /// Is memory that an execution leaks given back after it? Only with [`crate::Heap`], and only where states are
     /// compared. Wrong for programs that keep what they allocate beyond the execution, in a static for instance.
     pub free_leaks: bool,
+    /// How many times in an execution something may fail without a reason, where std allows that: a
+    /// `compare_exchange_weak`, or a wait for a condition variable, which then ends without a notification.
+    pub spurious: u32,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { stack_size: 256 << 10, steps: 20_000, panics_fail: true, free_leaks: false }
+        Limits { stack_size: 256 << 10, steps: 20_000, panics_fail: true, free_leaks: false, spurious: 0 }
     }
 }
 

@@ -33,6 +33,7 @@ pub mod strategy;
 pub mod sync;
 pub mod thread;
 mod trace;
+mod whim;
 
 pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 pub use execution::{Execution, Limits};

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::event::{Action, Effect, Intent, ThreadId as FiberId, ThreadSet, Wait};
 use crate::execution::{Handle, current as execution};
 use crate::fiber::Job;
-use crate::{local, panics};
+use crate::{local, panics, whim};
 
 mod identity;
 mod scope;
@@ -288,7 +288,15 @@ fn end(outcome: Result<()>) {
 
 /// The body of the program itself, thread 0, run to its end.
 pub(crate) fn run_root(program: &dyn Fn()) {
-    end(panics::run(program));
+    if let Some(handle) = execution() {
+        whim::start(handle);
+    }
+    run_beside(program);
+}
+
+/// A body of a thread whose result nobody is to have, run to its end.
+pub(crate) fn run_beside(body: impl FnOnce()) {
+    end(panics::run(body));
 }
 
 /// Until the threads, a set taken for a pointer, have ended.

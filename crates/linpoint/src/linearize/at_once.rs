@@ -8,14 +8,17 @@
 //! different histories, it takes two. Then nothing is said, and the search decides. Where a run is asked about in its own
 //! order alone, no two operations are such, and the order exists exactly if the run is linearizable.
 
-use super::{Criterion, Question, bits, mask};
+use super::{Criterion, Question, Remembered, bits, mask};
 use crate::spec::Specification;
 
 /// Operations put in place before it is left to the search.
 const STEPS: usize = 256;
 
 /// Does one order of the operations explain every history of the trace? If the answer is no, nothing is said.
-pub(super) fn explained_at_once<S: Specification>(question: &Question<'_, S>) -> bool {
+pub(super) fn explained_at_once<S: Specification>(
+    question: &Question<'_, S>,
+    remembered: &mut Remembered<S>,
+) -> bool {
     if question.criterion != Criterion::Linearizability || question.stuck {
         return false;
     }
@@ -24,13 +27,15 @@ pub(super) fn explained_at_once<S: Specification>(question: &Question<'_, S>) ->
     for op in bits(all).filter(|&op| question.results[op].is_some()) {
         returned |= 1 << op;
     }
-    let mut attempt = Attempt { question, all, returned, steps: STEPS };
-    attempt.completes(0, &S::initial())
+    let start = remembered.start();
+    let mut attempt = Attempt { question, remembered, all, returned, steps: STEPS };
+    attempt.completes(0, start)
 }
 
 /// An attempt to put the operations into one order.
 struct Attempt<'a, S: Specification> {
     question: &'a Question<'a, S>,
+    remembered: &'a mut Remembered<S>,
     all: u64,
     returned: u64,
     steps: usize,
@@ -38,7 +43,7 @@ struct Attempt<'a, S: Specification> {
 
 impl<S: Specification> Attempt<'_, S> {
     /// Can the operations other than those `done`, which led to `state`, follow in some order?
-    fn completes(&mut self, done: u64, state: &S) -> bool {
+    fn completes(&mut self, done: u64, state: u32) -> bool {
         let left = self.returned & !done;
         if left == 0 {
             return true;
@@ -48,15 +53,14 @@ impl<S: Specification> Attempt<'_, S> {
             if bits(left).any(|first| question.cannot[first] >> op & 1 == 0) {
                 continue;
             }
-            let mut outcomes = Vec::new();
-            state.outcomes(&question.ops[op], &mut outcomes);
-            for (ret, after) in outcomes {
+            for number in self.remembered.outcomes(state, question.ops, op) {
                 if self.steps == 0 {
                     return false;
                 }
                 self.steps -= 1;
-                let fits = question.results[op].as_ref().is_none_or(|seen| *seen == ret);
-                if fits && self.completes(done | 1 << op, &after) {
+                let (ret, after) = self.remembered.outcome(number);
+                let fits = question.results[op].as_ref().is_none_or(|seen| seen == ret);
+                if fits && self.completes(done | 1 << op, after) {
                     return true;
                 }
             }
@@ -67,7 +71,7 @@ impl<S: Specification> Attempt<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Criterion, Question, search_histories};
+    use super::super::{Criterion, Question, Remembered, search_histories};
     use super::explained_at_once;
     use crate::argument::Domain;
     use crate::spec::Specification;
@@ -177,7 +181,7 @@ mod tests {
         let (mut explained, mut not) = (0, 0);
         for _ in 0..20_000 {
             let mut case = Case::random(&mut random);
-            let at_once = explained_at_once(&case.question());
+            let at_once = explained_at_once(&case.question(), &mut Remembered::new());
             let by_search = search_histories(&case.question()).is_none();
             assert_eq!(at_once, by_search, "in its own order: {:?} {:?}", case.ops, case.results);
             if at_once {
@@ -193,7 +197,7 @@ mod tests {
                 *set |= if case.results[index].is_some() { 1 << index } else { 0 };
             }
             case.after.iter_mut().for_each(|set| *set = 0);
-            if explained_at_once(&case.question()) {
+            if explained_at_once(&case.question(), &mut Remembered::new()) {
                 assert!(search_histories(&case.question()).is_none(), "{:?} {:?}", case.ops, case.results);
             }
         }

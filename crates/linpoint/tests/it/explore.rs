@@ -2,7 +2,7 @@
 
 use linpoint::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint::sync::{Arc, Mutex};
-use linpoint::{exploration, thread};
+use linpoint::{Search, exploration, thread};
 
 /// What is wrong with a program, in one line, and whether its token replays.
 #[track_caller]
@@ -102,4 +102,38 @@ fn steps_that_do_not_matter_are_left_out() {
     assert!(counterexample.headline.contains("an update was lost"), "{counterexample}");
     assert!(schedule.contains("3 steps of thread 1 left out"), "{schedule}");
     assert!(!schedule.contains("own.load"), "{schedule}");
+}
+
+#[test]
+fn several_workers_share_a_search() {
+    let program = || {
+        let counter = Arc::new(AtomicU32::new(0));
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let counter = Arc::clone(&counter);
+                thread::spawn(move || {
+                    counter.fetch_add(1, SeqCst);
+                    counter.fetch_add(1, SeqCst);
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(counter.load(SeqCst), 6);
+    };
+    let alone = exploration().search(Search::Dfs).report(program);
+    let shared = exploration().search(Search::Dfs).workers(3).report(program);
+    assert_eq!((alone.verdict(), shared.verdict()), ("holds", "holds"), "{alone}\n{shared}");
+    assert_eq!(alone.walked.runs, shared.walked.runs);
+}
+
+#[test]
+fn what_may_fail_without_a_reason() {
+    let program = || {
+        let flag = AtomicU32::new(0);
+        assert!(flag.compare_exchange_weak(0, 1, SeqCst, SeqCst).is_ok(), "nobody else is here");
+    };
+    assert_eq!(exploration().report(program).verdict(), "holds");
+    let explored = exploration().spurious(1).report(program);
+    let found = explored.counterexample.expect("std allows it to fail").to_string();
+    assert!(found.contains("nobody else is here") && found.contains("without a reason"), "{found}");
 }

@@ -158,3 +158,46 @@ fn random_schedules_are_no_proof() {
         assert_eq!(report.verdict(), "violated", "{search:?}: {report}");
     }
 }
+
+/// Sets a flag once; who set it is told so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Once(bool);
+
+#[linpoint::spec]
+impl Once {
+    fn set(&mut self) -> bool {
+        !std::mem::replace(&mut self.0, true)
+    }
+}
+
+/// With an exchange that may fail without a reason, tried once, or until it fails with one.
+#[derive(Debug, Default)]
+struct WeakOnce<const PATIENT: bool>(AtomicU32);
+
+#[linpoint::object(spec = Once)]
+impl<const PATIENT: bool> WeakOnce<PATIENT> {
+    fn set(&self) -> bool {
+        loop {
+            match self.0.compare_exchange_weak(0, 1, SeqCst, SeqCst) {
+                Ok(_) => return true,
+                Err(0) if PATIENT => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+#[test]
+fn failures_without_a_reason_are_explored_where_asked_for() {
+    let report = check::<WeakOnce<false>>().threads(2).report();
+    assert_eq!(report.verdict(), "holds", "{report}");
+    let report = check::<WeakOnce<true>>().threads(2).spurious(2).report();
+    assert_eq!(report.verdict(), "holds", "{report}");
+    let checked = || check::<WeakOnce<false>>().threads(2).spurious(1);
+    let report = checked().report();
+    let found = report.counterexample.expect("it may fail, and then nobody has set it");
+    let shown = found.to_string();
+    assert!(shown.starts_with("not linearizable") && shown.contains("whim"), "{shown}");
+    let again = checked().replay_report(&found.token).unwrap();
+    assert_eq!(again.counterexample.expect("it replays").headline, found.headline);
+}

@@ -1,6 +1,7 @@
 //! A stack of indices, right and wrong.
 
 use linpoint::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use linpoint::{Scenario, Search};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Lifo(Vec<u32>);
@@ -72,4 +73,23 @@ fn a_stack_that_pops_by_compare_exchange_is_fine() {
     let report = linpoint::check::<Stack<false>>().threads(2).ops(1).report();
     println!("{report}");
     assert!(report.holds());
+}
+
+/// How many states there are must not grow unnoticed: what is left on a stack, such as half a pointer, makes two states of one. The
+/// compiler has a say in it, so it is not one number.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[test]
+fn states_are_as_few_as_they_were() {
+    let thread = |value| vec![LifoOp::Push(value), LifoOp::Pop()];
+    let scenario = Scenario { before: vec![], threads: vec![thread(1), thread(2)], after: vec![] };
+    let states = |scenario: &Scenario<Lifo>| {
+        let checked = linpoint::check::<Stack<false>>().scenario(scenario.clone()).search(Search::States);
+        let report = checked.report();
+        assert!(report.holds(), "{report}");
+        (report.coverage.states, report.coverage.executions)
+    };
+    let (first, executions) = states(&scenario);
+    println!("{first} states, {executions} executions");
+    assert_eq!(states(&scenario).0, first, "the same program has the same states");
+    assert!((500..=800).contains(&first), "{first} states");
 }

@@ -17,7 +17,6 @@ const DRAIN: usize = 2_000;
 ///
 /// # Safety
 /// As for [`super::drive`].
-#[cold]
 #[inline(never)]
 pub(super) unsafe fn decide_apart(this: *mut Execution) -> Option<ThreadId> {
     // SAFETY: as the caller promises.
@@ -80,7 +79,7 @@ impl Handle {
             let number = Intent::site_number(action, site);
             let (loc, place) = match me.locations.named(address) {
                 Some(loc) => (loc, Spin::bit(loc, number)),
-                None => return self.go(action, address, site, None),
+                None => return self.go_first(action, address, site),
             };
             let steps = &mut me.run.steps;
             let step = steps.len();
@@ -108,7 +107,8 @@ impl Handle {
             me.stuttering = ThreadSet::EMPTY;
             match (&*me.prefix).get(step) {
                 None => return self.ask(current),
-                Some(&wanted) if wanted == current && me.shims.goes_along(step, current, action, enabled) => {}
+                Some(&wanted) if wanted == current && me.shims.goes_along(step, current, action, enabled) => {
+                }
                 Some(&wanted) => return self.let_go(current, wanted),
             }
             let first = me.run.accesses.len() as u32;
@@ -122,6 +122,19 @@ impl Handle {
             thread.steps += 1;
             me.last = Some(current);
         }
+    }
+
+    /// Nobody has touched what is at `address` yet: it gets a name.
+    #[inline(never)]
+    fn go_first(self, action: Action, address: usize, site: &'static Location<'static>) {
+        // SAFETY: as in `go`.
+        let me = unsafe { &mut *self.0 };
+        let knowable = address != 0 && me.nesting == 0 && me.mode == Mode::Exploring;
+        if !knowable || std::thread::panicking() {
+            return self.go(action, address, site, None);
+        }
+        me.locations.name(address);
+        self.go_on(action, address, site);
     }
 
     /// The schedule says that somebody else goes. The rest is as in [`Handle::go_on`].

@@ -27,6 +27,8 @@ pub(super) struct State {
     stamps_left: u64,
     /// The tokens of [`crate::thread::park`], by thread. Their addresses stand for them.
     tokens: Box<[AtomicBool; ThreadSet::CAPACITY]>,
+    /// How many failures without a reason are left to be taken. In a box: its address stands for it.
+    whims: Box<u32>,
     /// The ends of the threads, as locations.
     ends: Box<[u8; ThreadSet::CAPACITY]>,
     names: Vec<(ThreadId, Arc<str>)>,
@@ -63,6 +65,7 @@ impl State {
             stamp: 0,
             stamps_left: 0,
             tokens: Box::new([const { AtomicBool::new(false) }; ThreadSet::CAPACITY]),
+            whims: Box::new(0),
             ends: Box::new([0; ThreadSet::CAPACITY]),
             names: Vec::new(),
             cells: 0,
@@ -98,6 +101,7 @@ impl State {
             token.store(false, Ordering::Relaxed);
         }
         self.names.clear();
+        *self.whims = 0;
         self.cells = 0;
         self.posts = 0;
         self.passed = 0;
@@ -391,6 +395,31 @@ impl Handle {
             let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
             me.run.accesses.push(Access { loc, effect, action, ordering });
         }
+    }
+
+    /// How many times something may fail without a reason.
+    pub(crate) fn spurious(self) -> u32 {
+        self.execution().limits.spurious
+    }
+
+    /// What stands for the failures that are left to be taken.
+    pub(crate) fn whims_address(self) -> usize {
+        std::ptr::from_ref(&*self.execution().shims.whims).addr()
+    }
+
+    /// Leaves one more; returns how many there are.
+    pub(crate) fn add_whim(self) -> u32 {
+        let whims = &mut self.execution().shims.whims;
+        **whims += 1;
+        **whims
+    }
+
+    /// Takes one, if it `can` and there is one; returns that, and how many are left.
+    pub(crate) fn take_whim(self, can: bool) -> (bool, u32) {
+        let whims = &mut self.execution().shims.whims;
+        let struck = can && **whims > 0;
+        **whims -= u32::from(struck);
+        (struck, **whims)
     }
 
     /// The token of [`crate::thread::park`]; it stays where it is.

@@ -8,6 +8,7 @@ use std::sync::{Mutex as StdMutex, PoisonError};
 
 use crate::event::{Action, Effect, Intent, Wait, anybody};
 use crate::execution::{Handle, current};
+use crate::stranger;
 
 /// A place where threads wait for one another.
 pub struct Barrier {
@@ -66,7 +67,14 @@ impl Barrier {
     /// Waits until as many threads are here as the barrier is for.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
-        let Some(handle) = current() else { return BarrierWaitResult(self.real.wait().is_leader()) };
+        let Some(handle) = current() else {
+            stranger::uses(self.address());
+            assert!(
+                self.model().arrived == 0,
+                "a thread that the explorer does not know came to a barrier where threads of an exploration wait"
+            );
+            return BarrierWaitResult(self.real.wait().is_leader());
+        };
         handle.point(Intent::new(Action::BarrierArrive, self.address()));
         let (leads, generation) = self.arrive(handle);
         handle.access(Action::BarrierArrive, self.address(), Effect::ReadWrite, Ordering::AcqRel, generation);

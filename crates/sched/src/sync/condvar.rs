@@ -7,7 +7,8 @@
 //! are never more permits than threads that wait, so a notification that finds everybody woken is lost, as it should be.
 //!
 //! A wait is three steps: to let go of the lock and begin to wait, as one; to wake up; to take the lock again. A wait
-//! with a timeout can wake up at any time. Waking up without a reason, which std allows, is not explored.
+//! with a timeout can wake up at any time, and so can one that wakes up without a reason, which std allows and which is
+//! explored where that is asked for (`whim.rs`).
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use super::mutex::MutexGuard;
 use crate::event::{Action, Effect, Intent, ThreadId, ThreadSet, Wait, anybody};
 use crate::execution::{Handle, current};
-use crate::heap;
+use crate::{heap, stranger, whim};
 
 /// A place to wait for something that a mutex protects.
 pub struct Condvar {
@@ -94,6 +95,8 @@ struct Waiter<'a> {
     condvar: &'a Condvar,
     thread: ThreadId,
     left: bool,
+    /// May it wake up without a reason?
+    fickle: bool,
 }
 
 impl Waiter<'_> {
@@ -136,6 +139,7 @@ impl Condvar {
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             let (lock, Some(real)) = guard.into_real() else {
                 unreachable!("nobody outside goes without a lock")
             };
@@ -144,11 +148,18 @@ impl Condvar {
         };
         let lock = guard.lock();
         let mut waiter = self.begin(handle, guard, Some(true));
-        let object = std::ptr::from_ref(&waiter).cast();
-        // SAFETY: the waiter is in this frame.
-        let intent = unsafe { Intent::waiting(Action::Wake, self.address(), &WOKEN, object) };
-        handle.wait(intent);
-        waiter.leave();
+        if waiter.fickle {
+            handle.point(Intent::new(Action::Wake, self.address()));
+        } else {
+            let object = std::ptr::from_ref(&waiter).cast();
+            // SAFETY: the waiter is in this frame.
+            let intent = unsafe { Intent::waiting(Action::Wake, self.address(), &WOKEN, object) };
+            handle.wait(intent);
+        }
+        let woken = waiter.leave();
+        if waiter.fickle {
+            handle.detail(|| if woken { "notified" } else { "without a reason" }.to_owned());
+        }
         handle.visit(Action::Wake, self.address(), Ordering::Relaxed, Some(true));
         lock.lock_again(handle)
     }
@@ -183,6 +194,7 @@ impl Condvar {
         duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             let (lock, Some(real)) = guard.into_real() else {
                 unreachable!("nobody outside goes without a lock")
             };
@@ -254,6 +266,7 @@ impl Condvar {
     #[track_caller]
     fn notify(&self, action: Action, notify: impl FnOnce(&mut Model) -> bool) {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             let waiting = self.model().waiting;
             assert!(
                 waiting.is_empty(),
@@ -276,12 +289,14 @@ impl Condvar {
     #[track_caller]
     fn begin<T>(&self, handle: Handle, guard: MutexGuard<'_, T>, changed: Option<bool>) -> Waiter<'_> {
         handle.point(Intent::new(Action::Wait, self.address()));
+        // A wait with a timeout wakes up at any time as it is.
+        let fickle = whim::strikes(handle, changed.is_some());
         guard.release(handle);
         let thread = handle.thread();
         self.model_of(handle).waiting.insert(thread);
         handle.visit(Action::Wait, self.address(), Ordering::Relaxed, changed);
         handle.scrub_deep();
-        Waiter { condvar: self, thread, left: false }
+        Waiter { condvar: self, thread, left: false, fickle }
     }
 
     fn model(&self) -> std::sync::MutexGuard<'_, Model> {

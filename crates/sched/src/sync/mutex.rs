@@ -115,6 +115,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             let real = match self.real.try_lock() {
                 Ok(real) => real,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 use crate::event::{Action, Effect, Intent, ThreadId, ThreadSet, Wait};
 use crate::execution::{Handle, current};
+use crate::stranger;
 
 /// Something that is done once.
 pub struct Once {
@@ -111,7 +112,10 @@ impl Once {
     /// Is it done?
     #[track_caller]
     pub fn is_completed(&self) -> bool {
-        let Some(handle) = current() else { return self.real.is_completed() };
+        let Some(handle) = current() else {
+            stranger::uses(self.address());
+            return self.real.is_completed();
+        };
         handle.point(Intent::new(Action::Once, self.address()));
         let done = self.real.is_completed();
         handle.access(Action::Once, self.address(), Effect::Read, Ordering::Acquire, u64::from(done));
@@ -126,7 +130,10 @@ impl Once {
     /// If an attempt panicked.
     #[track_caller]
     pub fn wait(&self) {
-        let Some(handle) = current() else { return self.real.wait() };
+        let Some(handle) = current() else {
+            stranger::uses(self.address());
+            return self.real.wait();
+        };
         self.wait_for(handle, &DONE_OR_POISONED);
         if !self.real.is_completed() && self.poisoned.load(Ordering::Relaxed) && !handle.doomed() {
             panic!("Once instance has previously been poisoned");
@@ -136,7 +143,10 @@ impl Once {
     /// Returns when it is done, also after attempts that panicked.
     #[track_caller]
     pub fn wait_force(&self) {
-        let Some(handle) = current() else { return self.real.wait_force() };
+        let Some(handle) = current() else {
+            stranger::uses(self.address());
+            return self.real.wait_force();
+        };
         self.wait_for(handle, &DONE);
     }
 
@@ -150,7 +160,10 @@ impl Once {
 
     #[track_caller]
     fn call(&self, poison: Poison, body: impl FnOnce(&OnceState)) {
-        let Some(handle) = current() else { return self.call_outside(poison, body) };
+        let Some(handle) = current() else {
+            stranger::uses(self.address());
+            return self.call_outside(poison, body);
+        };
         // SAFETY: it is borrowed for longer than the thread stands at the point.
         let intent = unsafe { Intent::waiting(Action::Once, self.address(), &SETTLED, self.pointer()) };
         let granted = handle.wait(intent);

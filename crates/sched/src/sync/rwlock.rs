@@ -167,6 +167,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             let real = taken(self.real.try_read()).ok_or(TryLockError::WouldBlock)?;
             return Ok(self.read_guard(Some(real))?);
         };
@@ -200,6 +201,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let Some(handle) = current() else {
+            stranger::uses(self.address());
             let real = taken(self.real.try_write()).ok_or(TryLockError::WouldBlock)?;
             return Ok(self.write_guard(Some(real))?);
         };

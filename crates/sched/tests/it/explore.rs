@@ -49,7 +49,8 @@ pub fn outcomes_with_panics<T: Ord + Clone + Debug>(program: impl Fn() -> T) -> 
     outcomes_within(Limits { panics_fail: false, ..Limits::default() }, program)
 }
 
-fn outcomes_within<T: Ord + Clone + Debug>(limits: Limits, program: impl Fn() -> T) -> Outcomes<T> {
+/// As [`outcomes`], within other limits.
+pub fn outcomes_within<T: Ord + Clone + Debug>(limits: Limits, program: impl Fn() -> T) -> Outcomes<T> {
     let slot = RefCell::new(None);
     let body = || {
         let value = program();

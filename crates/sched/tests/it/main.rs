@@ -10,3 +10,4 @@ mod mutex;
 mod once;
 mod strategies;
 mod threads;
+mod whims;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicU32 as Uncontrolled;
 
 use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use linpoint_sched::sync::{Arc, Barrier, Condvar, Mutex};
+use linpoint_sched::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use linpoint_sched::{Failure, atomically, thread};
 
 use crate::explore::{first_failure, outcomes, outcomes_with_panics};
@@ -184,6 +184,67 @@ fn an_os_thread_that_nobody_controls() {
         std::thread::spawn(move || drop(other.lock())).join().unwrap();
     });
     assert!(text.starts_with("misuse: the OS thread uses an object"), "{text}");
+}
+
+/// An OS thread does `use_it` to an object that the program has used.
+#[track_caller]
+fn strange<T: Send + Sync + 'static>(make: fn() -> T, use_it: fn(&T)) {
+    let text = misused(|| {
+        let shared = Arc::new(make());
+        use_it(&shared);
+        let other = Arc::clone(&shared);
+        std::thread::spawn(move || use_it(&other)).join().unwrap();
+    });
+    assert!(text.starts_with("misuse: the OS thread uses an object of the program at "), "{text}");
+    assert!(text.contains("misuse.rs"), "{text}");
+}
+
+#[test]
+fn an_os_thread_at_any_other_object() {
+    strange(|| Mutex::new(()), |lock| drop(lock.try_lock()));
+    strange(|| RwLock::new(()), |lock| drop(lock.read()));
+    strange(|| RwLock::new(()), |lock| drop(lock.try_read()));
+    strange(|| RwLock::new(()), |lock| drop(lock.try_write()));
+    strange(Condvar::new, |condvar| condvar.notify_one());
+    strange(Condvar::new, |condvar| condvar.notify_all());
+    strange(|| Barrier::new(1), |barrier| assert!(barrier.wait().is_leader()));
+    strange(Once::new, |once| once.call_once(|| ()));
+    strange(Once::new, |once| assert!(!once.is_completed()));
+    strange(OnceLock::new, |cell: &OnceLock<u32>| assert!(cell.set(1).is_ok() || cell.get() == Some(&1)));
+    strange(|| LazyLock::new((|| 1) as fn() -> u32), |cell| assert_eq!(**cell, 1));
+    strange(|| AtomicU32::new(0), |cell| while cell.compare_exchange_weak(0, 0, SeqCst, SeqCst).is_err() {});
+    strange(|| AtomicU32::new(0), |cell| assert!(cell.fetch_max(1, SeqCst) < 2));
+}
+
+#[test]
+fn an_os_thread_at_a_condition_variable_that_it_waits_for() {
+    strange(
+        || (Mutex::new(()), Condvar::new()),
+        |pair| {
+            let guard = pair.0.lock().unwrap();
+            drop(pair.1.wait_timeout(guard, std::time::Duration::from_millis(1)));
+        },
+    );
+}
+
+#[test]
+fn an_os_thread_at_a_channel() {
+    fn strange_end(use_it: fn(&mpsc::Sender<u32>, &mpsc::Receiver<u32>), stray: fn(&mpsc::Sender<u32>)) {
+        let text = misused(|| {
+            let (sender, receiver) = mpsc::channel();
+            use_it(&sender, &receiver);
+            let other = sender.clone();
+            std::thread::spawn(move || stray(&other)).join().unwrap();
+        });
+        assert!(text.starts_with("misuse: the OS thread uses an object of the program at "), "{text}");
+    }
+    strange_end(|sender, _| sender.send(1).unwrap(), |sender| sender.send(2).unwrap());
+    let text = misused(|| {
+        let (sender, receiver) = mpsc::sync_channel(2);
+        sender.send(1).unwrap();
+        std::thread::spawn(move || assert_eq!(receiver.try_recv(), Ok(1))).join().unwrap();
+    });
+    assert!(text.starts_with("misuse: the OS thread uses an object of the program at "), "{text}");
 }
 
 #[test]

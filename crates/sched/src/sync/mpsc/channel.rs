@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::{Action, Effect, Intent, Wait, anybody};
 use crate::execution::{Handle, current};
+use crate::stranger;
 
 pub(super) struct Channel<T> {
     state: Mutex<State<T>>,
@@ -355,8 +356,9 @@ impl<T> Channel<T> {
 
     #[track_caller]
     fn announce(&self, action: Action) {
-        if let Some(handle) = current() {
-            handle.point(Intent::new(action, self.address()));
+        match current() {
+            Some(handle) => handle.point(Intent::new(action, self.address())),
+            None => stranger::uses(self.address()),
         }
     }
 
@@ -373,6 +375,7 @@ impl<T> Channel<T> {
                 handle.wait(unsafe { Intent::waiting(action, self.address(), wait, object) });
             }
             None => {
+                stranger::uses(self.address());
                 // SAFETY: as above.
                 let ready = unsafe { (wait.ready)(object) };
                 assert!(
