@@ -3,14 +3,14 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use clap::Args;
 use linpoint_cluster::hosts::{Hosts, read_hosts};
 use linpoint_cluster::progress::Progress;
 use linpoint_cluster::report::{Outcome, What};
 use linpoint_cluster::run::{Feeds, Job, Named, RunError};
-use linpoint_cluster::source::FileFeed;
+use linpoint_cluster::source::{FileFeed, Unreadable};
 use linpoint_cluster::wire::{About, Wire};
 use linpoint_history::formats::{self, Input, ReadOptions};
 use linpoint_history::{Diagnostic, Kind, Verdict};
@@ -54,7 +54,7 @@ pub struct ClusterArgs {
     /// Keep progress in this directory, a file a worker; a run that was interrupted goes on from there
     #[arg(long, value_name = "DIR")]
     pub progress: Option<PathBuf>,
-    /// How long to wait for the other hosts
+    /// How long to wait for the other hosts: until all are there, and when one falls silent
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
     pub patience: Duration,
 }
@@ -102,7 +102,11 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
         progress: asked.progress.clone().map(|dir| Progress { dir, of: of(args, &parts), every: None }),
         ..Job::new(feeds(args, parts)?)
     };
-    let outcome = job.run().map_err(fault)?;
+    let outcome = match job.run() {
+        // A host went away: that is an answer, and it is told like any other.
+        Err(RunError::Broken(why)) => Outcome::broken(why, started.elapsed()),
+        other => other.map_err(fault)?,
+    };
     show(args, &outcome)
 }
 
@@ -110,8 +114,12 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
 fn of(args: &CheckArgs, parts: &[Part]) -> String {
     let mut text = format!("{} {:?} {:?}", env!("CARGO_PKG_VERSION"), args.initial, args.partition);
     for part in parts {
-        let size = std::fs::metadata(&part.file).map_or(0, |about| about.len());
-        text += &format!("\n{} {size} {} {}", part.file.display(), part.spec, part.epsilon);
+        let about = std::fs::metadata(&part.file).ok();
+        let size = about.as_ref().map_or(0, std::fs::Metadata::len);
+        let written = about.and_then(|about| about.modified().ok());
+        let written = written.and_then(|when| when.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let (name, when) = (part.file.display(), written.as_nanos());
+        text += &format!("\n{name} {size} {when} {} {}", part.spec, part.epsilon);
     }
     text
 }
@@ -135,13 +143,17 @@ fn hosts(args: &CheckArgs) -> Result<Option<Hosts>, Fault> {
 
 /// Reads a token from its file.
 pub fn token(path: Option<&Path>) -> Result<String, Fault> {
-    let Some(path) = path else { return Ok(String::new()) };
-    let read = std::fs::read_to_string(path);
-    let text =
-        read.map_err(|error| Fault::usage(format!("cannot read the token {}: {error}", path.display()), ""))?;
+    path.map_or_else(|| Ok(String::new()), |path| secret("token", path))
+}
+
+/// Reads what nobody else should know from its file.
+pub fn secret(what: &str, path: &Path) -> Result<String, Fault> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Fault::usage(format!("cannot read the {what} {shown}: {error}"), ""))?;
     match text.trim() {
-        "" => Err(Fault::usage(format!("the token {} is empty", path.display()), "a line of text")),
-        token => Ok(token.to_owned()),
+        "" => Err(Fault::usage(format!("the {what} {shown} is empty"), "a line of text")),
+        secret => Ok(secret.to_owned()),
     }
 }
 
@@ -183,9 +195,18 @@ fn feeds(args: &CheckArgs, parts: Vec<Part>) -> Result<Feeds, Fault> {
     let initial = args.initial.clone();
     let host = args.cluster.host;
     let workers = args.cluster.workers.unwrap_or(1).max(1);
+    let keep_going = args.cluster.keep_going;
     Ok(Arc::new(move |worker| {
         let mine = parts.iter().enumerate().filter(|(part, _)| part % workers == worker);
-        mine.map(|(_, part)| open(part, initial.as_deref(), &options, host)).collect()
+        let opened = mine.map(|(_, part)| {
+            let found = open(part, initial.as_deref(), &options, host);
+            found.or_else(|diagnostic| match keep_going {
+                // Lost from the beginning; the others go on.
+                true => Ok(Unreadable::source(&diagnostic.in_file(part.file.display().to_string()))),
+                false => Err(diagnostic),
+            })
+        });
+        opened.collect()
     }))
 }
 

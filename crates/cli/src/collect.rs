@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
+use linpoint_cluster::collect::postgres::{Login, Postgres};
 use linpoint_cluster::collect::{Dial, Plan, Recording, etcd::Etcd, redis::Redis};
 use linpoint_cluster::live::Sender;
 use linpoint_history::formats::{self, Format};
@@ -36,6 +37,15 @@ pub struct CollectArgs {
     /// Where it listens; several, separated by commas, are used in turn
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', required = true)]
     pub address: Vec<String>,
+    /// The role to log in as (PostgreSQL)
+    #[arg(long, value_name = "NAME", default_value = "postgres")]
+    pub user: String,
+    /// A file with its password (PostgreSQL)
+    #[arg(long, value_name = "FILE")]
+    pub password: Option<PathBuf>,
+    /// The database (PostgreSQL)
+    #[arg(long, value_name = "NAME", default_value = "postgres")]
+    pub database: String,
     /// Clients at the same time
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub clients: u32,
@@ -96,6 +106,8 @@ pub enum StoreArg {
     Redis,
     /// etcd: put and range over its JSON gateway
     Etcd,
+    /// PostgreSQL: one row a key of the table `linpoint`, which is made if it is not there
+    Postgres,
 }
 
 /// The faults.
@@ -125,6 +137,7 @@ pub fn run(args: &CollectArgs) -> Result<Exit, Fault> {
         ));
     }
     let token = cluster::token(args.token.as_deref())?;
+    let dial = dial(args)?;
     let spec = specs::parse("kv").map_err(|error| Fault::usage(error.to_string(), ""))?;
     let mut sender = match &args.to {
         Some(address) => {
@@ -135,7 +148,7 @@ pub fn run(args: &CollectArgs) -> Result<Exit, Fault> {
         None => None,
     };
     let server = args.server.as_deref().map(Server::start).transpose()?;
-    wait_for(args)?;
+    wait_for(args, &dial)?;
     let plan = Plan {
         clients: args.clients.max(1),
         operations: args.operations,
@@ -148,7 +161,7 @@ pub fn run(args: &CollectArgs) -> Result<Exit, Fault> {
     };
     let over = Arc::new(AtomicBool::new(false));
     let breaker = breaker(args, server, &over);
-    let mut recording = Recording::start(&plan, &dial(args));
+    let mut recording = Recording::start(&plan, &dial);
     let (mut all, mut last) = (Vec::new(), false);
     let mut failed = None;
     while !last && failed.is_none() {
@@ -191,21 +204,26 @@ fn own_prefix() -> String {
     format!("linpoint:{}:{since}:", std::process::id())
 }
 
-fn dial(args: &CollectArgs) -> Dial {
+fn dial(args: &CollectArgs) -> Result<Dial, Fault> {
     let (store, addresses, timeout) = (args.store, args.address.clone(), args.timeout);
+    let password = match &args.password {
+        Some(path) => cluster::secret("password", path)?,
+        None => String::new(),
+    };
+    let login = Login { user: args.user.clone(), password, database: args.database.clone() };
     let turn = std::sync::atomic::AtomicUsize::new(0);
-    Arc::new(move || {
+    Ok(Arc::new(move || {
         let address = &addresses[turn.fetch_add(1, Ordering::Relaxed) % addresses.len()];
         Ok(match store {
             StoreArg::Redis => Box::new(Redis::connect(address, timeout)?),
             StoreArg::Etcd => Box::new(Etcd::connect(address, timeout)?),
+            StoreArg::Postgres => Box::new(Postgres::connect(address, &login, timeout)?),
         })
-    })
+    }))
 }
 
 /// Waits until the store answers.
-fn wait_for(args: &CollectArgs) -> Result<(), Fault> {
-    let dial = dial(args);
+fn wait_for(args: &CollectArgs, dial: &Dial) -> Result<(), Fault> {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let tried = dial().and_then(|mut store| {
@@ -235,16 +253,46 @@ impl Server {
         Ok(Server { command: command.to_owned(), child })
     }
 
+    /// Sends a signal to the store and to all that it started: some stores are many processes.
     fn signal(&self, signal: &str) {
-        let _ = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        let mut all = vec![self.child.id()];
+        let mut next = 0;
+        while let Some(&parent) = all.get(next) {
+            all.extend(children(parent));
+            next += 1;
+        }
+        let ids = all.iter().map(u32::to_string);
+        let _ = Command::new("kill").arg(signal).args(ids).stderr(Stdio::null()).status();
+    }
+
+    fn kill(&mut self) {
+        self.signal("-KILL");
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again if it has ended: it may find what the last one left behind in its way, for a while.
+    fn revive(&mut self) {
+        if matches!(self.child.try_wait(), Ok(Some(_)))
+            && let Ok(child) = spawn(&self.command)
+        {
+            self.child = child;
+        }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
+}
+
+/// The processes that a process started; none where the system does not say.
+fn children(parent: u32) -> Vec<u32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
+    let listed = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).ok();
+    let texts: Vec<String> = threads.filter_map(Result::ok).filter_map(listed).collect();
+    texts.iter().flat_map(|text| text.split_whitespace()).filter_map(|id| id.parse().ok()).collect()
 }
 
 fn spawn(command: &str) -> std::io::Result<Child> {
@@ -273,18 +321,19 @@ fn breaker(
             }
         };
         while !over.load(Ordering::Acquire) {
-            sleep(every);
+            let end = Instant::now() + every;
+            while Instant::now() < end && !over.load(Ordering::Acquire) {
+                sleep(Duration::from_millis(100).min(every));
+                server.iter_mut().for_each(Server::revive);
+            }
             if over.load(Ordering::Acquire) || faults.is_empty() {
                 continue;
             }
             match (*rng.pick(&faults), &mut server) {
                 (FaultArg::Kill, Some(server)) => {
-                    let _ = server.child.kill();
-                    let _ = server.child.wait();
+                    server.kill();
                     sleep(Duration::from_millis(200));
-                    if let Ok(child) = spawn(&server.command) {
-                        server.child = child;
-                    }
+                    server.revive();
                     kills += 1;
                 }
                 (FaultArg::Pause, Some(server)) => {

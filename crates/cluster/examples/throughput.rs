@@ -3,6 +3,12 @@
 //! `throughput make DIR OPERATIONS KEYS PARTS [HOT]` writes PARTS files for each of register, kv and queue, in the native binary form, with the share HOT of all
 //! operations on one key. `throughput run FILE@SPEC…` checks them in this process; `--hosts FILE --host N` makes it one
 //! of several, `--progress DIR` keeps progress there.
+//!
+//! `throughput kills DIR TIMES [SEED]` makes three million operations in DIR and checks them on two hosts, TIMES times: one of the two is killed (kill -9) at a random moment, and both are started again. The verdict and the
+//! number of operations must be those of an undisturbed run; what was done twice is told.
+
+#[path = "throughput/kills.rs"]
+mod kills;
 
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -12,7 +18,7 @@ use std::time::{Duration, Instant};
 use linpoint_cluster::hosts::{Hosts, read_hosts};
 use linpoint_cluster::progress::Progress;
 use linpoint_cluster::run::{Job, Named};
-use linpoint_cluster::source::FileFeed;
+use linpoint_cluster::source::{Feed, FileFeed};
 use linpoint_cluster::wire::About;
 use linpoint_history::formats::{self, Format, Input, ReadOptions};
 use linpoint_history::rng::Rng;
@@ -25,8 +31,9 @@ fn main() {
     match args.first().map(String::as_str) {
         Some("make") => make(&args[1..]),
         Some("run") => run(&args[1..]),
+        Some("kills") => kills::kills(&args[1..]),
         _ => println!(
-            "throughput make DIR OPERATIONS KEYS PARTS [HOT] | throughput run [--hosts FILE --host N] FILE@SPEC…"
+            "throughput make DIR OPERATIONS KEYS PARTS [HOT] | throughput run [--hosts FILE --host N] FILE@SPEC… | throughput kills DIR TIMES [SEED]"
         ),
     }
 }
@@ -108,13 +115,19 @@ fn run(args: &[String]) {
     let progress =
         option("--progress").map(|dir| Progress { dir: dir.into(), of: files.join(" "), every: None });
     let opened = Instant::now();
+    let counted = option("--count").cloned();
     let feeds = Arc::new(move |_| {
+        let count = counted.as_ref().map(|path| kills::Count::new(path));
         let open = |name: &String| {
             let (path, spec) = name.rsplit_once('@').expect("FILE@SPEC");
             let parsed = specs::parse(spec).expect("a specification");
             let feed = FileFeed::open(&Input::File(path.into()), &parsed, &ReadOptions::default())?;
             let about = About { name: path.to_owned(), spec: spec.to_owned(), initial: None, epsilon: 0 };
-            Ok(Named { about, feed: Box::new(feed) })
+            let feed: Box<dyn Feed> = match &count {
+                Some(count) => Box::new(kills::Counting { feed, count: count.clone() }),
+                None => Box::new(feed),
+            };
+            Ok(Named { about, feed })
         };
         files.iter().map(open).collect()
     });
@@ -135,11 +148,12 @@ fn run(args: &[String]) {
         Verdict::Unknown(_) => "unknown",
     };
     println!(
-        "{verdict} object {:?} operations {} objects {} resumed {} seconds {seconds:.2} rate {:.2} M/s {peak} engines {}",
+        "{verdict} object {:?} operations {} objects {} resumed {} read {} seconds {seconds:.2} rate {:.2} M/s {peak} engines {}",
         answer.object,
         answer.operations,
         answer.objects,
         outcome.report.resumed,
+        outcome.report.read,
         answer.operations as f64 / seconds / 1e6,
         outcome.report.engines.join(", "),
     );

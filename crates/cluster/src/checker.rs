@@ -2,8 +2,12 @@
 //!
 //! Each object sees its rows only, and is looked at when one comes in: one touch of its memory a row. Objects that got no row since are looked at by [`Checker::sweep`] (for live
 //! runs) and at the end.
+//!
+//! **In order of time.** A batch holds nothing that was called before its time, and waits until the frontier has passed that time, so that all batches of earlier times are here and were taken. The
+//! mark while it is taken is its own time: whatever is not taken yet was called at it or later. So an object hardly ever has more than a row that waits, however far the frontier lags and
+//! in whatever order batches of different hosts come in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use linpoint_history::specs;
@@ -33,6 +37,9 @@ pub struct Checker {
     /// Nothing is decided from here on, and why: a source broke off.
     horizon: Option<(i64, String)>,
     troubles: Vec<String>,
+    /// Batches that wait for the frontier, by their time and in the order they came in.
+    inbox: BTreeMap<(i64, u64), Batch>,
+    received: u64,
     /// Checkpoints to come.
     checkpoints: BTreeSet<i64>,
     /// What was found before the run was interrupted.
@@ -80,6 +87,7 @@ impl Checker {
                 deadline,
                 memory_bytes,
                 keeps: false,
+                spare: Default::default(),
             },
             spec_names: Vec::new(),
             objects: Vec::new(),
@@ -90,6 +98,8 @@ impl Checker {
             waiting: Vec::new(),
             horizon: None,
             troubles: Vec::new(),
+            inbox: BTreeMap::new(),
+            received: 0,
             checkpoints: BTreeSet::new(),
             restored: FxHashMap::default(),
             keeper: None,
@@ -98,8 +108,39 @@ impl Checker {
         }
     }
 
+    /// A batch of this time comes in: its rows were not called before it.
+    pub fn receive(&mut self, time: i64, batch: Batch) {
+        self.received += 1;
+        self.inbox.insert((time, self.received), batch);
+    }
+
+    /// Takes what the frontier has passed, and the checkpoints on the way.
+    pub fn reach(&mut self, mark: i64) {
+        while let Some(entry) = self.inbox.first_entry().filter(|entry| entry.key().0 < mark) {
+            let ((time, _), batch) = entry.remove_entry();
+            self.checkpoints(time);
+            self.take(batch, time);
+        }
+        self.checkpoints(mark);
+    }
+
+    /// Takes the checkpoints up to `mark`.
+    fn checkpoints(&mut self, mark: i64) {
+        while let Some(due) = self.checkpoints.pop_first() {
+            if due > mark {
+                self.checkpoints.insert(due);
+                return;
+            }
+            self.checkpoint(due);
+        }
+    }
+
     /// Takes a batch; nothing that is still to come, its rows included, was called before `mark` in real time.
-    pub fn take(&mut self, batch: Batch, mark: i64) {
+    fn take(&mut self, batch: Batch, mark: i64) {
+        if let Some(notice @ (Notice::Lost { .. } | Notice::Stopped)) = &batch.notice {
+            self.lose(&batch, notice, mark);
+            return;
+        }
         let source = match self.by_number.get(&batch.source) {
             Some(&source) => source,
             None => match self.meet(&batch) {
@@ -114,14 +155,13 @@ impl Checker {
             // Objects are all over memory: asking for several at once costs little more than for one.
             let keys = &self.sources[source].keys;
             let touched = rows.iter().filter_map(|row| keys.get(row.key.0 as usize));
-            let marks = touched.filter_map(|&slot| self.objects.get(slot as usize)).map(Object::settled);
-            std::hint::black_box(marks.fold(0, |all, mark| all ^ mark));
+            let counts = touched.filter_map(|&slot| self.objects.get(slot as usize)).map(Object::touch);
+            std::hint::black_box(counts.fold(0, |all, count| all ^ count));
             for row in rows {
                 self.row(source, *row, mark);
             }
         });
         match batch.notice {
-            Some(Notice::Lost { at, why }) => self.lose(source, at, &why),
             Some(Notice::Late { keys, at }) => self.late(source, &keys, at),
             Some(Notice::Checkpoint(at)) if self.keeper.is_some() => {
                 self.checkpoints.insert(at);
@@ -134,17 +174,6 @@ impl Checker {
     fn bounded(&self, mark: i64) -> i64 {
         let mark = self.horizon.as_ref().map_or(mark, |(at, _)| mark.min(*at));
         self.checkpoints.first().map_or(mark, |&due| mark.min(due))
-    }
-
-    /// Takes the checkpoints that the frontier has reached.
-    pub fn reach(&mut self, mark: i64) {
-        while let Some(due) = self.checkpoints.pop_first() {
-            if due > mark {
-                self.checkpoints.insert(due);
-                return;
-            }
-            self.checkpoint(due);
-        }
     }
 
     fn checkpoint(&mut self, mark: i64) {
@@ -161,7 +190,7 @@ impl Checker {
                 Some(found) => Some(found.clone()),
                 None => object.verdict().and_then(|verdict| self.found(slot, verdict)),
             };
-            if kept.operations > 0 {
+            if kept.operations > 0 || kept.found.is_some() {
                 objects.push(kept);
             }
         }
@@ -201,18 +230,10 @@ impl Checker {
 
     #[inline]
     fn row(&mut self, source: usize, mut row: Operation, mark: i64) {
-        let remote = &self.sources[source];
         let slot = if row.key == KeyId::NONE {
-            match remote.nameless {
-                Some(slot) => slot,
-                None => {
-                    let slot = self.object(remote.spec, &Value::Null);
-                    self.sources[source].nameless = Some(slot);
-                    slot
-                }
-            }
+            self.nameless(source)
         } else {
-            remote.keys.get(row.key.0 as usize).copied().unwrap_or(UNSET)
+            self.sources[source].keys.get(row.key.0 as usize).copied().unwrap_or(UNSET)
         };
         let remote = &self.sources[source];
         let process = remote.processes.get(row.process().0 as usize).copied().flatten();
@@ -284,8 +305,8 @@ impl Checker {
 
     /// The object with the most operations.
     pub fn hottest(&self) -> Option<(&Value, u64)> {
-        let (slot, object) = self.objects.iter().enumerate().max_by_key(|(_, object)| object.operations)?;
-        Some((&self.names[slot], object.operations))
+        let (slot, object) = self.objects.iter().enumerate().max_by_key(|(_, object)| object.operations())?;
+        Some((&self.names[slot], object.operations()))
     }
 
     /// Everything came: the verdicts. Where the run was stopped, nothing more is explained.
@@ -295,14 +316,14 @@ impl Checker {
         for slot in 0..self.objects.len() {
             let object = &mut self.objects[slot];
             report.objects += 1;
-            report.operations += object.operations;
+            report.operations += object.operations();
             report.pending += object.pending();
             let verdict = match (&self.horizon, stopped) {
                 _ if object.is_decided() => object.finish(&mut self.world),
                 (_, true) => Verdict::Unknown(Unknown::Unsupported { why: "the run was stopped".into() }),
                 (Some((at, why)), _) => {
                     object.settle(*at, &mut self.world);
-                    object.give_up(why.clone());
+                    object.give_up(why.clone(), &mut self.world);
                     object.finish(&mut self.world)
                 }
                 (None, _) => object.finish(&mut self.world),
@@ -351,7 +372,7 @@ impl Checker {
         Some(Found {
             key: Wire(self.names[slot].clone()),
             spec: self.spec_names[object.spec()].0.clone(),
-            operations: object.operations,
+            operations: object.operations(),
             engine: object.engine().to_owned(),
             what,
         })
@@ -437,28 +458,53 @@ impl Checker {
         slot
     }
 
-    /// A source broke off: it may have done anything to anything from `at` on.
-    fn lose(&mut self, source: usize, at: i64, why: &str) {
-        let name = &self.sources[source].name;
-        let text =
-            format!("source {name} broke off ({why}): nothing is known of what it did from stamp {at} on");
-        self.troubles.push(text.clone());
+    /// A source ended before its time: it may have done anything to anything from `at` on.
+    fn lose(&mut self, batch: &Batch, notice: &Notice, at: i64) {
+        let text = match notice {
+            Notice::Lost { why } => {
+                let known =
+                    self.by_number.get(&batch.source).map(|&source| self.sources[source].name.as_str());
+                let name =
+                    known.or(batch.about.as_ref().map(|about| about.name.as_str())).unwrap_or_default();
+                let since = if at == i64::MIN { "at all".to_owned() } else { format!("from stamp {at} on") };
+                let text =
+                    format!("source {name} broke off ({why}): nothing is known of what it did {since}");
+                self.troubles.push(text.clone());
+                text
+            }
+            _ => "the run was stopped".to_owned(),
+        };
         if self.horizon.as_ref().is_none_or(|(before, _)| at < *before) {
             self.horizon = Some((at, text));
         }
     }
 
+    /// Operations on these keys were left out: whatever else is said of them is not the whole.
     fn late(&mut self, source: usize, keys: &[u32], at: i64) {
         let name = self.sources[source].name.clone();
         for &key in keys {
             let slot = match key {
-                UNSET => self.sources[source].nameless.unwrap_or(UNSET),
+                UNSET => self.nameless(source),
                 key => self.sources[source].keys.get(key as usize).copied().unwrap_or(UNSET),
             };
-            if let Some(object) = self.objects.get_mut(slot as usize) {
-                object.give_up(format!("source {name} sent an operation called at {at} after it had promised that nothing earlier would come"));
+            let text = format!(
+                "source {name} sent an operation called at {at} after it had promised that nothing earlier would come"
+            );
+            match self.objects.get_mut(slot as usize) {
+                Some(object) => object.give_up(text, &mut self.world),
+                None => self.troubles.push(text),
             }
         }
+    }
+
+    /// The object without a name, made if new.
+    fn nameless(&mut self, source: usize) -> u32 {
+        if let Some(slot) = self.sources[source].nameless {
+            return slot;
+        }
+        let slot = self.object(self.sources[source].spec, &Value::Null);
+        self.sources[source].nameless = Some(slot);
+        slot
     }
 }
 

@@ -6,6 +6,7 @@
 //! Rows are handed over in order of return with a floor: the oldest call still open, or now.
 
 pub mod etcd;
+pub mod postgres;
 pub mod redis;
 
 use std::io;

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use socket2::{SockRef, TcpKeepalive};
 use thiserror::Error;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
 use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
@@ -30,7 +31,7 @@ pub struct Hosts {
     pub own: usize,
     /// What all of them know.
     pub token: String,
-    /// How long to wait for the others.
+    /// How long to wait for the others, at the start and when one falls silent.
     pub patience: Duration,
 }
 
@@ -167,12 +168,30 @@ impl Hosts {
         }
         sockets.resize_with(count, || None);
         self.answer(&listener, workers, end, &mut sockets)?;
+        for socket in sockets.iter().flatten() {
+            self.guard(socket).map_err(|error| HostsError::Listen {
+                own,
+                address: address.clone(),
+                error,
+            })?;
+        }
         let hooks = Hooks::default();
         let builders = ProcessBuilder::new_typed_vector(workers, hooks.refill.clone(), hooks.spill.clone());
         let (builders, guard) = initialize_networking_from_sockets(builders, sockets, own, workers, hooks)
             .map_err(|error| HostsError::Listen { own, address: address.clone(), error })?;
         watch_panics();
         Ok((builders.into_iter().map(AllocatorBuilder::Tcp).collect(), Box::new(guard)))
+    }
+
+    /// A host that is cut off says nothing, not even that it is gone: after the patience without a sign of life its connections count as broken. A shorter cut loses nothing.
+    fn guard(&self, socket: &TcpStream) -> io::Result<()> {
+        let every = (self.patience / 4).max(Duration::from_secs(1));
+        let alive = TcpKeepalive::new().with_time(every).with_interval(every);
+        let socket = SockRef::from(socket);
+        socket.set_tcp_keepalive(&alive)?;
+        #[cfg(target_os = "linux")]
+        socket.set_tcp_user_timeout(Some(self.patience))?;
+        Ok(())
     }
 
     fn greeting(&self, workers: usize) -> Vec<String> {

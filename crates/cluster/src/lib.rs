@@ -10,6 +10,7 @@ pub mod checker;
 pub mod clock;
 pub mod collect;
 pub mod hosts;
+mod intake;
 pub mod lead;
 pub mod live;
 pub mod object;

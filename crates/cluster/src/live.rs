@@ -4,6 +4,9 @@
 //! rows in the native binary form. Every frame is acknowledged when it was taken; a sender that lost its connection comes back, says who it is, hears which frame is wanted next and sends again from there. So a cut
 //! connection loses nothing, and while it lasts the floor stands still and with it the watermark: what is not known is not judged.
 //!
+//! **Lives.** A sender says with its name which *life* of that name it is, a word of its own. The same life may come back, and takes the place of a connection that only this side still believes in. Another life
+//! under a known name is refused: what the first had recorded and not sent died with it, and frames of the two must never be taken for one another.
+//!
 //! [`Listener`] takes streams in, [`LiveFeed`] hands them to a worker, [`Sender`] is the other side.
 
 mod feed;
@@ -51,15 +54,15 @@ pub(crate) enum Message {
     Gone(String),
 }
 
-/// What is known of a stream besides its frames.
-#[derive(Default)]
-struct Slots {
-    /// The place of each stream that showed up, by its name.
-    places: HashMap<String, usize>,
-    /// The number of the next frame wanted.
-    next: Vec<u64>,
-    /// Is a connection open?
-    open: Vec<bool>,
+/// A stream that showed up.
+struct Slot {
+    /// Its place among the sources.
+    place: usize,
+    /// Which life of its name it is.
+    life: String,
+    /// Its newest connection, and which one that is.
+    connection: Option<TcpStream>,
+    turn: u64,
 }
 
 /// Takes in streams.
@@ -82,9 +85,9 @@ impl Listener {
             senders.push(sender);
             feeds.push(receiver);
         }
-        let slots =
-            Slots { next: vec![0; terms.streams], open: vec![false; terms.streams], ..Slots::default() };
-        let shared = Arc::new(Shared { terms: terms.clone(), slots: Mutex::new(slots), senders });
+        let intakes =
+            senders.into_iter().map(|sender| Mutex::new(Intake { sender, next: 0, turn: 0 })).collect();
+        let shared = Arc::new(Shared { terms: terms.clone(), slots: Mutex::default(), intakes });
         let stop = Arc::new(AtomicBool::new(false));
         let refused: Arc<Mutex<Vec<String>>> = Arc::default();
         let (stopped, complaints) = (Arc::clone(&stop), Arc::clone(&refused));
@@ -129,8 +132,18 @@ impl Drop for Listener {
 
 struct Shared {
     terms: Terms,
-    slots: Mutex<Slots>,
-    senders: Vec<SyncSender<Message>>,
+    /// Streams by their names.
+    slots: Mutex<HashMap<String, Slot>>,
+    intakes: Vec<Mutex<Intake>>,
+}
+
+/// Where the frames of a stream go. It is locked while one is taken, so that no frame is taken twice where two connections of one stream meet.
+struct Intake {
+    sender: SyncSender<Message>,
+    /// The number of the next frame wanted.
+    next: u64,
+    /// The connection that frames are taken from.
+    turn: u64,
 }
 
 impl Shared {
@@ -140,31 +153,28 @@ impl Shared {
             .set_nodelay(true)
             .and_then(|()| stream.set_read_timeout(Some(GREETING)))
             .map_err(|e| e.to_string())?;
-        let place = match self.greet(&mut stream) {
-            Ok(place) => place,
+        let (place, turn) = match self.greet(&mut stream) {
+            Ok(found) => found,
             Err(why) => {
                 let _ = say(&mut stream, &["no", &why]);
                 return Err(why);
             }
         };
         let _ = stream.set_read_timeout(None);
-        let ended = self.frames(&mut stream, place);
-        if let Ok(mut slots) = self.slots.lock() {
-            slots.open[place] = false;
-        }
-        match ended {
-            Ok(()) => Ok(()),
-            Err(why) => {
-                let _ = self.senders[place].send(Message::Gone(why.clone()));
-                Err(why)
+        self.frames(&mut stream, place, turn).inspect_err(|why| {
+            if let Ok(intake) = self.intakes[place].lock()
+                && intake.turn == turn
+            {
+                let _ = intake.sender.send(Message::Gone(why.clone()));
             }
-        }
+        })
     }
 
-    fn greet(&self, stream: &mut TcpStream) -> Result<usize, String> {
+    /// Hears who it is: the place of the stream, and which connection of it this is.
+    fn greet(&self, stream: &mut TcpStream) -> Result<(usize, u64), String> {
         let words = hear(stream).map_err(|error| format!("no greeting of a stream: {error}"))?;
-        let [version, token, name, spec] = &words[..] else {
-            return Err("a greeting of four words is expected".to_owned());
+        let [version, token, name, spec, life] = &words[..] else {
+            return Err("a greeting of five words is expected".to_owned());
         };
         let own = env!("CARGO_PKG_VERSION");
         if version != own {
@@ -176,28 +186,40 @@ impl Shared {
         if *spec != self.terms.spec {
             return Err(format!("stream {name} is of `{spec}`, and `{}` is watched", self.terms.spec));
         }
-        let mut slots = self.slots.lock().map_err(|_| "a mistake of ours".to_owned())?;
-        let count = slots.places.len();
-        let place = match slots.places.get(name) {
-            Some(&place) if slots.open[place] => return Err(format!("stream {name} is here already")),
-            Some(&place) => place,
-            None if count >= self.terms.streams => {
+        let ours = |_| "a mistake of ours".to_owned();
+        let (place, turn) = {
+            let mut slots = self.slots.lock().map_err(|_| ours(()))?;
+            let count = slots.len();
+            if !slots.contains_key(name) && count >= self.terms.streams {
                 return Err(format!("stream {name} is one too many: {} are expected", self.terms.streams));
             }
-            None => {
-                slots.places.insert(name.clone(), count);
-                count
+            let slot = slots.entry(name.clone()).or_insert_with(|| Slot {
+                place: count,
+                life: life.clone(),
+                connection: None,
+                turn: 0,
+            });
+            if slot.life != *life {
+                return Err(format!(
+                    "stream {name} was here before, sent by another process: what that one had not sent is lost, and this one cannot go on for it"
+                ));
             }
+            // Whatever connection there was, its sender has given it up.
+            if let Some(old) = slot.connection.take() {
+                let _ = old.shutdown(std::net::Shutdown::Both);
+            }
+            slot.connection = stream.try_clone().ok();
+            slot.turn += 1;
+            (slot.place, slot.turn)
         };
-        slots.open[place] = true;
-        let next = slots.next[place].to_string();
-        drop(slots);
-        let _ = self.senders[place].send(Message::Here(name.clone()));
-        say(stream, &["yes", &next]).map_err(|error| error.to_string())?;
-        Ok(place)
+        let mut intake = self.intakes[place].lock().map_err(|_| ours(()))?;
+        intake.turn = intake.turn.max(turn);
+        let _ = intake.sender.send(Message::Here(name.clone()));
+        say(stream, &["yes", &intake.next.to_string()]).map_err(|error| error.to_string())?;
+        Ok((place, turn))
     }
 
-    fn frames(&self, stream: &mut TcpStream, place: usize) -> Result<(), String> {
+    fn frames(&self, stream: &mut TcpStream, place: usize, turn: u64) -> Result<(), String> {
         loop {
             let frame = read_frame(stream).map_err(|error| error.to_string())?;
             let Some((&kind, mut rest)) = frame.split_first() else {
@@ -206,22 +228,24 @@ impl Shared {
             let number = crate::wire::take::<8>(&mut rest).map(|bytes| u64::from_le_bytes(*bytes));
             let floor = crate::wire::take::<8>(&mut rest).map(|bytes| i64::from_le_bytes(*bytes));
             let (Some(number), Some(floor)) = (number, floor) else { return Err("a torn frame".to_owned()) };
-            let next = self.slots.lock().map_or(0, |slots| slots.next[place]);
-            if number > next {
-                return Err(format!("frame {number} came where {next} is wanted"));
+            let message = match kind {
+                b'R' => Message::Frame { floor, rows: rest.to_vec() },
+                b'E' => Message::End,
+                other => return Err(format!("a frame of an unknown kind, {other}")),
+            };
+            let mut intake = self.intakes[place].lock().map_err(|_| "a mistake of ours".to_owned())?;
+            if intake.turn != turn {
+                return Err("a newer connection of the same stream took its place".to_owned());
             }
-            if number == next {
-                let message = match kind {
-                    b'R' => Message::Frame { floor, rows: rest.to_vec() },
-                    b'E' => Message::End,
-                    other => return Err(format!("a frame of an unknown kind, {other}")),
-                };
+            if number > intake.next {
+                return Err(format!("frame {number} came where {} is wanted", intake.next));
+            }
+            if number == intake.next {
                 // Waits while the worker has enough: that is felt by the sender.
-                self.senders[place].send(message).map_err(|_| "the run has ended".to_owned())?;
-                if let Ok(mut slots) = self.slots.lock() {
-                    slots.next[place] = number + 1;
-                }
+                intake.sender.send(message).map_err(|_| "the run has ended".to_owned())?;
+                intake.next += 1;
             }
+            drop(intake);
             stream.write_all(&number.to_le_bytes()).map_err(|error| error.to_string())?;
             if kind == b'E' {
                 return Ok(());

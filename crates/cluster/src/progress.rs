@@ -24,7 +24,7 @@ pub struct Progress {
     pub dir: PathBuf,
     /// What is checked, in words: a run goes on only where this is the same.
     pub of: String,
-    /// Rows a worker reads between two checkpoints; none: a twentieth of its files.
+    /// Rows a worker reads between two checkpoints; none: a fortieth of its files.
     pub every: Option<u64>,
 }
 

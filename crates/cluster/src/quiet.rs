@@ -16,13 +16,23 @@ use crate::segment;
 pub enum Quiet {
     /// Of a register.
     Value(ValueId),
+    /// Of a queue with few elements, front first; the rest is null.
+    Few(u8, [ValueId; FEW]),
     /// Of a queue, front first.
     Queue(Box<VecDeque<ValueId>>),
     /// Of anything.
     Other(Box<State>),
 }
 
+/// Elements of a queue that are kept in place.
+const FEW: usize = 3;
+
+const _: () = assert!(size_of::<Quiet>() == 16);
+
 impl Quiet {
+    /// Takes up the room of a state.
+    pub(crate) const NOTHING: Quiet = Quiet::Value(ValueId::NULL);
+
     /// The state an object begins in.
     pub fn initial(spec: &Builtin, symbols: &mut Symbols) -> Quiet {
         Quiet::of(spec, spec.initial(), symbols)
@@ -35,7 +45,14 @@ impl Quiet {
                 Quiet::Value(symbols.intern(&value))
             }
             (Kind::Queue, State::Sequence(items)) if spec.capacity.is_none() && !spec.spurious => {
-                Quiet::Queue(Box::new(items.iter().map(|item| symbols.intern(item)).collect()))
+                let mut few = [ValueId::NULL; FEW];
+                if items.len() > FEW {
+                    return Quiet::Queue(Box::new(items.iter().map(|item| symbols.intern(item)).collect()));
+                }
+                for (place, item) in few.iter_mut().zip(items.iter()) {
+                    *place = symbols.intern(item);
+                }
+                Quiet::Few(items.len() as u8, few)
             }
             (_, state) => Quiet::Other(Box::new(state)),
         }
@@ -45,6 +62,9 @@ impl Quiet {
     pub fn state(&self, symbols: &Symbols) -> State {
         match self {
             Quiet::Value(id) => State::Value(symbols.value(*id)),
+            Quiet::Few(count, items) => {
+                State::Sequence(items[..usize::from(*count)].iter().map(|id| symbols.value(*id)).collect())
+            }
             Quiet::Queue(items) => State::Sequence(items.iter().map(|id| symbols.value(*id)).collect()),
             Quiet::Other(state) => State::clone(state),
         }
@@ -73,6 +93,30 @@ impl Quiet {
                     return row.result.is_null();
                 }
             }
+            Quiet::Few(count, items) => {
+                return match (row.op(), row.result) {
+                    (codes::queue::ENQUEUE, ValueId::NULL) => {
+                        match items.get_mut(usize::from(*count)) {
+                            Some(place) => (*place, *count) = (row.arg, *count + 1),
+                            None => {
+                                let all = items.iter().copied().chain([row.arg]).collect();
+                                *self = Quiet::Queue(Box::new(all));
+                            }
+                        }
+                        true
+                    }
+                    (codes::queue::DEQUEUE, result) if *count > 0 => {
+                        let first = items[0] == result;
+                        if first {
+                            items.rotate_left(1);
+                            (items[FEW - 1], *count) = (ValueId::NULL, *count - 1);
+                        }
+                        first
+                    }
+                    (codes::queue::DEQUEUE, result) => result.is_null(),
+                    _ => false,
+                };
+            }
             Quiet::Queue(items) => {
                 return match (row.op(), row.result) {
                     (codes::queue::ENQUEUE, ValueId::NULL) if items.len() < lead::LARGEST => {
@@ -80,7 +124,13 @@ impl Quiet {
                         true
                     }
                     (codes::queue::DEQUEUE, result) => match items.front() {
-                        Some(first) if *first == result => items.pop_front().is_some(),
+                        Some(first) if *first == result => {
+                            items.pop_front();
+                            if items.is_empty() {
+                                *self = Quiet::Few(0, [ValueId::NULL; FEW]);
+                            }
+                            true
+                        }
                         Some(_) => false,
                         None => result.is_null(),
                     },
@@ -117,7 +167,7 @@ mod tests {
                 let mut symbols = Symbols::new();
                 let mut quiet = Quiet::initial(&spec, &mut symbols);
                 let mut state = spec.initial();
-                for _ in 0..12 {
+                for _ in 0..24 {
                     let op = OpCode(rng.below(spec.signature().operations.len() as u64) as u8);
                     let mut any = || match rng.below(6) {
                         0 => Value::Null,

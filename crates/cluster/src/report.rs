@@ -191,6 +191,12 @@ impl Outcome {
         Outcome { report: all, elapsed }
     }
 
+    /// A run that broke off: nothing was decided.
+    pub fn broken(why: String, elapsed: Duration) -> Outcome {
+        let report = Report { troubles: vec![why], stopped: true, ..Report::default() };
+        Outcome { report, elapsed }
+    }
+
     /// The answer about the whole history, and what the numbers in it stand for.
     pub fn answer(&self) -> (Answer, Symbols) {
         let report = &self.report;

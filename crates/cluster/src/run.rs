@@ -6,29 +6,26 @@
 //! **Back-pressure.** A source does not read on while what it sent a while ago is not behind the frontier: then a worker, or another source, lags.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use linpoint_history::{Diagnostic, Operation};
+use linpoint_history::Diagnostic;
 use thiserror::Error;
 use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::generic::operator::source;
-use timely::dataflow::operators::{Capability, Input, Probe, probe};
+use timely::dataflow::operators::{Input, Probe, probe};
 use timely::worker::Worker;
 
 use crate::checker::{Checker, Keeper};
 use crate::hosts::{Hosts, HostsError};
+use crate::intake::{Intake, Live, More, Read};
 use crate::progress::Progress;
 use crate::report::{Outcome, Report};
-use crate::source::{Feed, Outlet, Pulled};
-use crate::wire::{About, Batch, Notice};
+use crate::source::{Feed, Outlet, Unreadable};
+use crate::wire::{About, Batch};
 
-/// Chunks a source may be ahead of the frontier.
-const AHEAD: usize = 4;
 /// How often a live source is asked that had nothing.
 const NAP: Duration = Duration::from_millis(5);
 /// Most sources a worker has.
@@ -55,8 +52,6 @@ pub struct Job {
     pub progress: Option<Progress>,
     /// Told how it goes, now and then.
     pub status: Option<Tell>,
-    /// Set from outside to end the run: sources that go on for ever are done.
-    pub enough: Arc<AtomicBool>,
 }
 
 /// Hears how a worker is doing.
@@ -122,7 +117,6 @@ impl Job {
             memory_bytes: None,
             progress: None,
             status: None,
-            enough: Arc::new(AtomicBool::new(false)),
         }
     }
 
@@ -153,10 +147,12 @@ impl Job {
         let mut troubles = Vec::new();
         let feeds = (self.feeds)(index % workers).unwrap_or_else(|diagnostic| {
             troubles.push(format!("{}: {}", diagnostic.file, diagnostic.message));
+            // The others must hear of it: what these sources did is missing from the beginning.
+            let missing = Unreadable::source(&diagnostic);
             if let Ok(mut failure) = failure.lock() {
                 failure.get_or_insert(diagnostic);
             }
-            Vec::new()
+            vec![missing]
         });
         let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
         let checker = Rc::new(RefCell::new(Checker::new(self.deadline, self.memory_bytes)));
@@ -168,7 +164,7 @@ impl Job {
             let keeper = Keeper { progress: progress.clone(), worker: own, workers: peers };
             shared.resumed = checker.borrow_mut().resume(keeper, shared.from);
             let total: u64 = feeds.iter().filter_map(|named| named.feed.total()).sum();
-            shared.every = progress.every.unwrap_or(total / 20).max(1);
+            shared.every = progress.every.unwrap_or(total / 40).max(1);
         }
         let shared = Rc::new(RefCell::new(shared));
         let probe = self.dataflow(worker, feeds, &checker, &stop, &shared);
@@ -205,29 +201,25 @@ impl Job {
         stop: &Rc<Cell<bool>>,
         read: &Rc<RefCell<Read>>,
     ) -> probe::Handle<i64> {
-        let (index, peers) = (worker.index(), worker.peers());
+        let (index, peers, workers) = (worker.index(), worker.peers(), self.workers.max(1));
+        let first = index / workers * workers;
+        let host = first as u64..(first + workers) as u64;
         let handle = probe::Handle::new();
         let live = self.status.is_some();
         worker.dataflow::<i64, _, _>(|scope| {
-            let mut intake = Intake {
-                sources: Vec::new(),
-                handle: handle.clone(),
-                stop: Rc::clone(stop),
-                enough: Arc::clone(&self.enough),
-                keep_going: self.keep_going,
-                read: Rc::clone(read),
-            };
+            let mut intake = Intake::new(handle.clone(), Rc::clone(stop), self.keep_going, Rc::clone(read));
             let rows = source(scope, "sources", |capability, info| {
                 let activator = scope.activator_for(info.address);
                 for (number, Named { about, feed }) in feeds.into_iter().enumerate() {
-                    let outlet = Outlet::new(index as u32 * SOURCES + number as u32, about, peers);
+                    let source = index as u32 * SOURCES + number as u32;
+                    let outlet = Outlet::new(source, about, peers, host.clone());
                     if feed.touches_across() {
                         read.borrow_mut().troubles.push(format!(
                             "source {}: operations of one process on different objects touch (one is called at the stamp at which the other returns), so objects are not independent",
                             outlet.about().name
                         ));
                     }
-                    intake.sources.push(Live { outlet, feed, capability: Some(capability.clone()), sent: VecDeque::new() });
+                    intake.add(Live::new(outlet, feed, capability.clone()));
                 }
                 drop(capability);
                 move |output| {
@@ -244,29 +236,33 @@ impl Job {
                 }
             });
             let (checker, stop_asked) = (Rc::clone(checker), self.stop_on_violation);
-            let halted = Rc::clone(stop);
             let stops = rows.container::<Vec<Batch>>().unary_frontier(
                 Exchange::new(|batch: &Batch| batch.target),
                 "check",
                 move |_, _| {
                     let mut told = false;
                     let mut swept = Instant::now();
+                    // Where to say that the run is to be stopped.
+                    let mut voice = None;
                     move |(input, frontier), output| {
                         let mark = frontier.frontier().first().copied().unwrap_or(i64::MAX);
                         let mut checker = checker.borrow_mut();
-                        // Sources that were stopped leave a frontier that promises nothing.
-                        if !halted.get() {
-                            checker.reach(mark);
-                        }
                         input.for_each(|time, data| {
-                            for batch in data.drain(..) {
-                                checker.take(batch, mark);
-                            }
-                            if stop_asked && !told && checker.violations > 0 {
-                                told = true;
-                                output.session(&time).give_iterator(0..peers as u64);
+                            data.drain(..).for_each(|batch| checker.receive(*time.time(), batch));
+                            if stop_asked && !told && voice.is_none() {
+                                voice = Some(time.retain(0));
                             }
                         });
+                        checker.reach(mark);
+                        if checker.violations > 0
+                            && let Some(time) = voice.take()
+                            && !told
+                        {
+                            told = true;
+                            output.session(&time).give_iterator(0..peers as u64);
+                        }
+                        // It may not hold up the others.
+                        voice = None;
                         if live && swept.elapsed() > Duration::from_millis(100) {
                             checker.sweep(mark);
                             swept = Instant::now();
@@ -305,157 +301,6 @@ fn status_of(worker: usize, checker: &RefCell<Checker>, probe: &probe::Handle<i6
         violations: checker.violations,
         mark,
         hottest: checker.hottest().map(|(name, count)| (name.to_string(), count)),
-    }
-}
-
-/// What the sources of a worker did.
-#[derive(Default)]
-struct Read {
-    /// Rows given to the workers.
-    rows: u64,
-    /// The checkpoint that the run goes on from, and the operations that this worker had by then.
-    from: Option<i64>,
-    resumed: u64,
-    /// Rows between two checkpoints; none: no checkpoints.
-    every: u64,
-    /// Rows since the last.
-    since: u64,
-    troubles: Vec<String>,
-}
-
-/// The sources of one worker.
-struct Intake {
-    sources: Vec<Live>,
-    handle: probe::Handle<i64>,
-    stop: Rc<Cell<bool>>,
-    enough: Arc<AtomicBool>,
-    keep_going: bool,
-    read: Rc<RefCell<Read>>,
-}
-
-struct Live {
-    outlet: Outlet,
-    feed: Box<dyn Feed>,
-    /// The time it may still send at; none at its end.
-    capability: Option<Capability<i64>>,
-    /// The times of what it sent last.
-    sent: VecDeque<i64>,
-}
-
-enum More {
-    Now,
-    Later,
-    Never,
-}
-
-impl Intake {
-    /// One chunk of the source that is furthest behind.
-    fn turn(&mut self, out: &mut Vec<(Capability<i64>, Batch)>) -> More {
-        if self.stop.get() {
-            self.sources.clear();
-        }
-        self.sources.retain(|live| live.capability.is_some());
-        if self.sources.is_empty() {
-            return More::Never;
-        }
-        let time = |live: &Live| live.capability.as_ref().map_or(i64::MAX, |capability| *capability.time());
-        self.sources.sort_by_key(time);
-        let mut idle = true;
-        for live in &mut self.sources {
-            if live.sent.front().is_some_and(|sent| live.sent.len() >= AHEAD && self.handle.less_than(sent)) {
-                continue;
-            }
-            match live.turn(out, self.keep_going, &mut self.read.borrow_mut()) {
-                Turn::Sent => {
-                    idle = false;
-                    break;
-                }
-                Turn::Idle if self.enough.load(Ordering::Relaxed) => live.capability = None,
-                Turn::Idle => {}
-                Turn::Failed => {
-                    self.stop.set(true);
-                    break;
-                }
-            }
-        }
-        if idle { More::Later } else { More::Now }
-    }
-}
-
-enum Turn {
-    Sent,
-    Idle,
-    Failed,
-}
-
-impl Live {
-    fn turn(&mut self, out: &mut Vec<(Capability<i64>, Batch)>, keep_going: bool, read: &mut Read) -> Turn {
-        let Some(capability) = self.capability.clone() else { return Turn::Idle };
-        let epsilon = self.outlet.about().epsilon;
-        let mut rows: Vec<Operation> = Vec::new();
-        let pulled = self.feed.pull(&mut rows).unwrap_or_else(|diagnostic| {
-            read.troubles.push(format!("{}: {}", self.outlet.about().name, diagnostic.message));
-            if keep_going { Pulled::Lost(diagnostic.message) } else { Pulled::Lost(String::new()) }
-        });
-        if let Some(name) = self.feed.name() {
-            self.outlet.rename(name);
-        }
-        if let Some(from) = read.from {
-            // The checkpoint has these.
-            rows.retain(|row| row.call.saturating_sub(epsilon) >= from);
-        }
-        read.rows += rows.len() as u64;
-        read.since += rows.len() as u64;
-        let now = *capability.time();
-        match pulled {
-            Pulled::Idle => return Turn::Idle,
-            Pulled::End => self.capability = None,
-            Pulled::Lost(why) if why.is_empty() => {
-                self.capability = None;
-                return Turn::Failed;
-            }
-            Pulled::Lost(why) => {
-                let notice = Notice::Lost { at: now, why };
-                out.extend(self.outlet.notices(&notice).into_iter().map(|batch| (capability.clone(), batch)));
-                self.capability = None;
-            }
-            Pulled::Rows { floor } => {
-                let late = rows.iter().filter(|row| row.call.saturating_sub(epsilon) < now).copied();
-                let late: Vec<Operation> = late.collect();
-                if !late.is_empty() {
-                    rows.retain(|row| row.call.saturating_sub(epsilon) >= now);
-                    // Their keys are told with the rest.
-                    let at = late.iter().map(|row| row.call).min().unwrap_or(now);
-                    let keys = late.iter().map(|row| row.key.0).collect();
-                    let batches = self.outlet.batches(Vec::new(), self.feed.symbols());
-                    out.extend(batches.into_iter().map(|batch| (capability.clone(), batch)));
-                    let notice = Notice::Late { keys, at };
-                    out.extend(
-                        self.outlet.notices(&notice).into_iter().map(|batch| (capability.clone(), batch)),
-                    );
-                }
-                let batches = self.outlet.batches(rows, self.feed.symbols());
-                out.extend(batches.into_iter().map(|batch| (capability.clone(), batch)));
-                self.sent.push_back(now);
-                if self.sent.len() > AHEAD {
-                    self.sent.pop_front();
-                }
-                let next = floor.saturating_sub(epsilon).max(now);
-                if floor == i64::MAX {
-                    // More may come of a feed that gives its last rows first; but nothing that matters to the watermark.
-                    self.capability = None;
-                } else if let Some(held) = &mut self.capability {
-                    if next > now && read.every > 0 && read.since >= read.every {
-                        // Sent at a time before the mark, so that everyone hears of it before the frontier gets there.
-                        read.since = 0;
-                        let notices = self.outlet.notices(&Notice::Checkpoint(next));
-                        out.extend(notices.into_iter().map(|batch| (capability.clone(), batch)));
-                    }
-                    held.downgrade(&next);
-                }
-            }
-        }
-        Turn::Sent
     }
 }
 

@@ -5,11 +5,13 @@
 //! held in memory and sorted. [`Outlet`] sends rows to the workers that own their objects.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use linpoint_history::formats::{self, Input, ProcessOrder, ReadOptions, Reader};
 use linpoint_history::history::return_order;
 use linpoint_history::{Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Value, ValueId};
 
+use crate::run::Named;
 use crate::wire::{self, About, Batch, Notice, Rows, Wire};
 
 /// Rows handed out at a time.
@@ -52,6 +54,33 @@ pub trait Feed {
     /// Rows in all, where that is known.
     fn total(&self) -> Option<u64> {
         None
+    }
+}
+
+/// A source that could not be opened: it is lost from the beginning.
+pub struct Unreadable {
+    why: String,
+    symbols: Symbols,
+}
+
+impl Unreadable {
+    /// In the place of a source that is not readable.
+    pub fn source(diagnostic: &Diagnostic) -> Named {
+        let about = About { name: diagnostic.file.clone(), spec: String::new(), initial: None, epsilon: 0 };
+        Named {
+            about,
+            feed: Box::new(Unreadable { why: diagnostic.message.clone(), symbols: Symbols::new() }),
+        }
+    }
+}
+
+impl Feed for Unreadable {
+    fn pull(&mut self, _: &mut Vec<Operation>) -> Result<Pulled, Diagnostic> {
+        Ok(Pulled::Lost(self.why.clone()))
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
     }
 }
 
@@ -118,7 +147,11 @@ impl FileFeed {
                         buffer.retain(|row| !row.is_pending());
                     }
                 }
-                rows.extend(buffer.drain(..CHUNK.min(buffer.len())));
+                if rows.is_empty() && buffer.len() <= CHUNK {
+                    std::mem::swap(rows, buffer);
+                } else {
+                    rows.extend(buffer.drain(..CHUNK.min(buffer.len())));
+                }
             }
         }
         Ok(())
@@ -243,9 +276,11 @@ pub struct Outlet {
     about: About,
     told: bool,
     workers: usize,
+    /// The workers of this process: what they get is moved and need not be packed.
+    host: Range<u64>,
     /// The worker of each key.
-    homes: Vec<u64>,
-    home_of_none: u64,
+    homes: Vec<u16>,
+    home_of_none: u16,
     /// How many processes were sent to all.
     processes: usize,
     /// Which values of the table were sent to each worker.
@@ -253,14 +288,16 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// For source number `source`.
-    pub fn new(source: u32, about: About, workers: usize) -> Outlet {
+    /// For source number `source` of a run with so many workers, of which those of `host` are in this process.
+    pub fn new(source: u32, about: About, workers: usize, host: Range<u64>) -> Outlet {
+        assert!(workers <= 1 << 16, "a run has at most 65,536 workers");
         Outlet {
             source,
             told: false,
             workers,
+            host,
             homes: Vec::new(),
-            home_of_none: wire::home(&about.spec, &Value::Null, workers),
+            home_of_none: wire::home(&about.spec, &Value::Null, workers) as u16,
             processes: 0,
             values: vec![Vec::new(); workers],
             about,
@@ -291,7 +328,7 @@ impl Outlet {
         for key in self.homes.len()..symbols.key_count() {
             let name = symbols.key_name(KeyId(key as u32));
             let home = wire::home(&self.about.spec, &name, self.workers);
-            self.homes.push(home);
+            self.homes.push(home as u16);
             batches[home as usize].keys.push((key as u32, Wire(name)));
         }
         for process in self.processes..symbols.process_count() {
@@ -306,17 +343,13 @@ impl Outlet {
             }
             batches[0].rows = Rows::new(rows);
         } else {
-            let share = rows.len() / self.workers;
-            batches.iter_mut().for_each(|batch| batch.rows = Rows::packing(share + share / 4 + 8));
-            for row in rows {
-                let home =
-                    if row.key == KeyId::NONE { self.home_of_none } else { self.homes[row.key.0 as usize] };
-                let batch = &mut batches[home as usize];
-                if symbols.table_len() > 0 {
-                    self.tell(&row, batch, symbols);
+            if symbols.table_len() > 0 {
+                for row in &rows {
+                    let home = self.home(row.key);
+                    self.tell(row, &mut batches[home], symbols);
                 }
-                batch.rows.pack(&row);
             }
+            self.share(&rows, &mut batches);
         }
         batches.retain(|batch| {
             batch.about.is_some()
@@ -325,6 +358,22 @@ impl Outlet {
                 || !batch.processes.is_empty()
         });
         batches
+    }
+
+    /// Gives each worker its rows. First the places of each one's rows are listed, without a branch on whose they are, for that is anybody's guess; then they are copied, list by list.
+    fn share(&self, rows: &[Operation], batches: &mut [Batch]) {
+        let most = rows.len();
+        let (mut places, mut counts) = (vec![0u32; most * self.workers], vec![0usize; self.workers]);
+        for (place, row) in rows.iter().enumerate() {
+            let home = self.home(row.key);
+            places[home * most + counts[home]] = place as u32;
+            counts[home] += 1;
+        }
+        for (target, batch) in batches.iter_mut().enumerate() {
+            let own = places[target * most..][..counts[target]].iter().map(|&place| rows[place as usize]);
+            let near = self.host.contains(&(target as u64));
+            batch.rows = if near { Rows::new(own.collect()) } else { Rows::packed(own) };
+        }
     }
 
     /// A notice for every worker.
@@ -339,6 +388,25 @@ impl Outlet {
             ..Batch::default()
         };
         (0..self.workers as u64).map(batch).collect()
+    }
+
+    /// Tells of rows that came after it was promised that none would: each owner hears of its keys, which [`Outlet::batches`] told it of before.
+    pub fn late(&mut self, rows: &[Operation]) -> Vec<Batch> {
+        let at = rows.iter().map(|row| row.call).min().unwrap_or_default();
+        let mut batches = self.notices(&Notice::Late { keys: Vec::new(), at });
+        for row in rows {
+            let batch = &mut batches[self.home(row.key)];
+            if let Some(Notice::Late { keys, .. }) = &mut batch.notice {
+                keys.push(row.key.0);
+            }
+        }
+        batches
+    }
+
+    /// The worker that owns a key.
+    #[inline]
+    fn home(&self, key: KeyId) -> usize {
+        usize::from(if key == KeyId::NONE { self.home_of_none } else { self.homes[key.0 as usize] })
     }
 
     /// Explains the large values of a row to the worker that gets it.

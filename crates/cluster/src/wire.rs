@@ -48,13 +48,13 @@ pub struct About {
 pub enum Notice {
     /// A checkpoint is taken at this mark.
     Checkpoint(i64),
-    /// It broke off: nothing is known of what it did from this stamp on.
+    /// It broke off: nothing is known of what it did from the time of this notice on.
     Lost {
-        /// The stamp, in real time.
-        at: i64,
         /// Why.
         why: String,
     },
+    /// The run is stopped: what it would have given from the time of this notice on is not read.
+    Stopped,
     /// Operations on these keys came after it was promised that none would.
     Late {
         /// The keys, by the source's numbers.
@@ -79,15 +79,14 @@ impl Rows {
         Rows { plain: rows, packed: Vec::new() }
     }
 
-    /// Room for rows that will travel.
-    pub fn packing(count: usize) -> Rows {
-        Rows { plain: Vec::new(), packed: Vec::with_capacity(count * ROW) }
-    }
-
-    /// Adds a row that will travel.
-    #[inline]
-    pub fn pack(&mut self, row: &Operation) {
-        write_row(row, &mut self.packed);
+    /// Rows that will travel.
+    pub fn packed(rows: impl ExactSizeIterator<Item = Operation>) -> Rows {
+        let mut packed = vec![0; rows.len() * ROW];
+        let (places, _) = packed.as_chunks_mut::<ROW>();
+        for (place, row) in places.iter_mut().zip(rows) {
+            *place = row_bytes(&row);
+        }
+        Rows { plain: Vec::new(), packed }
     }
 
     /// Are there none?
@@ -118,15 +117,13 @@ impl Serialize for Rows {
         if self.plain.is_empty() {
             return serializer.serialize_bytes(&self.packed);
         }
-        let mut bytes = Vec::with_capacity(self.plain.len() * ROW);
-        self.plain.iter().for_each(|row| write_row(row, &mut bytes));
-        serializer.serialize_bytes(&bytes)
+        serializer.serialize_bytes(&Rows::packed(self.plain.iter().copied()).packed)
     }
 }
 
-/// Adds a row in its 32 bytes.
+/// A row in its 32 bytes.
 #[inline]
-pub(crate) fn write_row(row: &Operation, bytes: &mut Vec<u8>) {
+pub(crate) fn row_bytes(row: &Operation) -> [u8; ROW] {
     let mut packed = [0; ROW];
     packed[..8].copy_from_slice(&row.call.to_le_bytes());
     packed[8..16].copy_from_slice(&row.ret.to_le_bytes());
@@ -134,10 +131,11 @@ pub(crate) fn write_row(row: &Operation, bytes: &mut Vec<u8>) {
     packed[20..24].copy_from_slice(&row.result.0.to_le_bytes());
     packed[24..28].copy_from_slice(&row.key.0.to_le_bytes());
     packed[28..].copy_from_slice(&(row.process().0 << 8 | u32::from(row.op().0)).to_le_bytes());
-    bytes.extend_from_slice(&packed);
+    packed
 }
 
 /// Reads a row back.
+#[inline]
 pub(crate) fn read_row(bytes: &[u8; ROW]) -> Operation {
     let (long, word) = (|at: usize| eight(&bytes[at..]), |at: usize| four(&bytes[at..]));
     let mut row = Operation::new(ProcessId(word(28) >> 8), OpCode(word(28) as u8));
@@ -292,8 +290,12 @@ mod tests {
         }
         let mut row = Operation::new(ProcessId(77), OpCode(3));
         (row.call, row.ret, row.arg, row.key) = (-9, Operation::NEVER, ValueId(7), KeyId(12));
-        let mut bytes = Vec::new();
-        write_row(&row, &mut bytes);
-        assert_eq!(bytes.first_chunk().map(read_row), Some(row));
+        assert_eq!(read_row(&row_bytes(&row)), row);
+        let (near, far) = (Rows::new(vec![row; 5]), Rows::packed([row; 5].into_iter()));
+        for rows in [near, far] {
+            let mut back = Vec::new();
+            rows.chunks(2, |few| back.extend_from_slice(few));
+            assert_eq!(back, [row; 5]);
+        }
     }
 }

@@ -17,27 +17,34 @@ pub struct LiveFeed {
     patience: Duration,
     name: Option<String>,
     floor: i64,
-    /// Since when there is no connection, and why.
-    gone: Option<(Instant, String)>,
+    /// When it was last heard of.
+    heard: Instant,
+    /// Why there is no connection, if there is none.
+    gone: Option<String>,
 }
 
 impl LiveFeed {
     pub(super) fn new(receiver: Receiver<Message>, spec: Builtin, patience: Duration) -> LiveFeed {
-        let gone = Some((Instant::now(), "it never showed up".to_owned()));
-        LiveFeed { receiver, spec, symbols: Symbols::new(), patience, name: None, floor: i64::MIN, gone }
+        let gone = Some("it never showed up".to_owned());
+        let (heard, floor) = (Instant::now(), i64::MIN);
+        LiveFeed { receiver, spec, symbols: Symbols::new(), patience, name: None, floor, heard, gone }
     }
 }
 
 impl Feed for LiveFeed {
     fn pull(&mut self, rows: &mut Vec<Operation>) -> Result<Pulled, Diagnostic> {
-        match self.receiver.try_recv() {
+        let message = self.receiver.try_recv();
+        if message.is_ok() {
+            self.heard = Instant::now();
+        }
+        match message {
             Ok(Message::Here(name)) => {
                 self.name = Some(name);
                 self.gone = None;
                 Ok(Pulled::Idle)
             }
             Ok(Message::Gone(why)) => {
-                self.gone = Some((Instant::now(), why));
+                self.gone = Some(why);
                 Ok(Pulled::Idle)
             }
             Ok(Message::End) => Ok(Pulled::End),
@@ -55,12 +62,13 @@ impl Feed for LiveFeed {
                 self.floor = self.floor.max(floor);
                 Ok(Pulled::Rows { floor: self.floor.min(i64::MAX - 1) })
             }
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => match &self.gone {
-                Some((since, why)) if since.elapsed() > self.patience => {
-                    Ok(Pulled::Lost(format!("no connection for {} s: {why}", self.patience.as_secs())))
-                }
-                _ => Ok(Pulled::Idle),
-            },
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) if self.heard.elapsed() > self.patience => {
+                let silent = self.patience.as_secs_f64();
+                // A connection may be dead without either side being told, as after a cut of the network.
+                let why = self.gone.as_deref().unwrap_or("its connection is open, and silent");
+                Ok(Pulled::Lost(format!("nothing was heard of it for {silent} s: {why}")))
+            }
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(Pulled::Idle),
         }
     }
 

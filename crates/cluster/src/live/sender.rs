@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use linpoint_history::formats::{self, Format};
 use linpoint_history::{History, Operation, Signature, Symbols};
@@ -16,7 +17,7 @@ const KEPT: usize = 64 << 20;
 /// Sends rows to whoever watches. A connection that breaks is made again, and nothing is lost, as long as it comes back within the patience.
 pub struct Sender {
     address: String,
-    greeting: [String; 4],
+    greeting: [String; 5],
     signature: Signature,
     stream: Option<TcpStream>,
     /// Frames not acknowledged yet, with their numbers.
@@ -41,7 +42,7 @@ impl Sender {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let mut sender = Sender {
             address: address.to_owned(),
-            greeting: [version, token.to_owned(), name.to_owned(), spec.to_owned()],
+            greeting: [version, token.to_owned(), name.to_owned(), spec.to_owned(), life()],
             signature: signature.clone(),
             stream: None,
             unheard: VecDeque::new(),
@@ -161,16 +162,18 @@ impl Sender {
         say(&mut stream, &words)?;
         let said = hear(&mut stream)?;
         let wanted = match &said[..] {
-            [yes, next] if yes == "yes" => next.parse::<u64>().unwrap_or(0),
-            // It may be that the other side has not noticed yet that the last connection broke.
-            [_, why] if why.ends_with("is here already") && self.broken.is_some() => {
-                return Err(io::Error::new(io::ErrorKind::ConnectionRefused, why.clone()));
-            }
+            [yes, next] if yes == "yes" => next.parse::<u64>().ok(),
             [_, why] => {
                 let why = format!("{} refuses this stream: {why}", self.address);
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
             }
             _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "it speaks something else")),
+        };
+        // What is wanted next must be here, or be the next to come.
+        let first = self.unheard.front().map_or(self.next, |(number, _)| *number);
+        let Some(wanted) = wanted.filter(|wanted| (first..=self.next).contains(wanted)) else {
+            let why = format!("{} asks for a frame that is not here", self.address);
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         };
         while self.unheard.front().is_some_and(|(number, _)| *number < wanted) {
             if let Some((_, bytes)) = self.unheard.pop_front() {
@@ -184,4 +187,11 @@ impl Sender {
         self.broken = None;
         Ok(())
     }
+}
+
+/// A word that no other sender says.
+fn life() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    format!("{}.{since}.{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }

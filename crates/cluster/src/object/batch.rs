@@ -7,10 +7,11 @@ use std::time::Instant;
 use linpoint_check::{Options, Partition, check_rows};
 use linpoint_history::{Counterexample, Operation, Spec, Start, Verdict};
 
-use super::{Object, World, bare, unknown};
+use super::World;
+use super::busy::{Busy, bare, unknown};
 use crate::lead;
 
-impl Object {
+impl Busy {
     /// The first `to` rows have no explanation: few of them, and a sentence.
     pub(super) fn violated(&mut self, to: usize, world: &mut World) {
         let rows = self.rows[..to].to_vec();

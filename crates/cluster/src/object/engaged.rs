@@ -14,7 +14,8 @@ use linpoint_history::{
     Builtin, Counterexample, Kind, OpCode, Operation, Symbols, Unknown, Value, ValueId, Verdict,
 };
 
-use super::{ENGAGE, HOLD, More, Object, PATIENCE, Stage, Track, World, bare, patience, unknown};
+use super::World;
+use super::busy::{Busy, ENGAGE, HOLD, More, PATIENCE, Stage, Track, bare, patience, unknown};
 
 /// Rows that are kept for another engine; with more, the one at work is the last.
 const COMMIT: usize = 1 << 16;
@@ -42,7 +43,7 @@ pub(super) struct Distinct {
     pub(super) doubted: Option<Counterexample>,
 }
 
-impl Object {
+impl Busy {
     /// Begins with the engine at `candidate`, or the next that there is.
     pub(super) fn engage(&mut self, candidate: usize, world: &mut World) {
         let lead = self.lead(world);

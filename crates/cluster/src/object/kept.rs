@@ -2,7 +2,8 @@
 
 use linpoint_history::{Operation, Value};
 
-use super::{Object, World, unknown};
+use super::busy::{Busy, unknown};
+use super::{Object, World};
 use crate::progress::{Kept, KeptRow, KeptState};
 use crate::quiet::Quiet;
 use crate::wire::Wire;
@@ -10,8 +11,37 @@ use crate::wire::Wire;
 impl Object {
     /// What must be kept of it at a checkpoint: everything below `mark` is decided as far as it can be, and nothing above it.
     pub(crate) fn keep(&mut self, mark: i64, world: &mut World) -> Kept {
-        self.settle(mark, world);
-        self.spread();
+        let busy = self.busy(mark, world);
+        busy.settle(mark, world);
+        let kept = busy.keep(mark, world);
+        self.rest(world);
+        kept
+    }
+
+    /// As it was at a checkpoint.
+    pub(crate) fn restored(spec: u16, kept: &Kept, world: &mut World) -> Object {
+        let mut object = Object::new(spec, world);
+        let start = kept.start.rebuilt(&mut world.symbols);
+        let start = Quiet::of(&world.specs[usize::from(spec)], start, &mut world.symbols);
+        let mut busy = Box::new(Busy::new(spec, kept.operations, start, kept.since));
+        for row in &kept.rows {
+            let row = row.rebuilt(&mut world.symbols);
+            busy.insert(row, world);
+        }
+        if kept.unanswered > 0 {
+            busy.more.get_or_insert_default().unanswered = kept.unanswered;
+        }
+        if kept.found.is_some() {
+            busy.decide(unknown("it was decided before the run was interrupted"), "segments");
+        }
+        object.busy = Some(busy);
+        object.rest(world);
+        object
+    }
+}
+
+impl Busy {
+    fn keep(&mut self, mark: i64, world: &World) -> Kept {
         let clocks = &world.clocks;
         let pending = self.more.as_ref().map_or(&[][..], |more| &more.pending);
         let later = self.rows.iter().chain(pending).filter(|row| clocks.earliest(row) >= mark).count() as u64;
@@ -38,25 +68,5 @@ impl Object {
             more.late.retain(|&call| call >= mark);
         }
         kept
-    }
-
-    /// As it was at a checkpoint.
-    pub(crate) fn restored(spec: u16, kept: &Kept, world: &mut World) -> Object {
-        let mut object = Object::new(spec, world);
-        let start = kept.start.rebuilt(&mut world.symbols);
-        object.start = Quiet::of(&world.specs[usize::from(spec)], start, &mut world.symbols);
-        object.since = kept.since;
-        for row in &kept.rows {
-            let row = row.rebuilt(&mut world.symbols);
-            object.insert(row, world);
-        }
-        object.operations = kept.operations;
-        if kept.unanswered > 0 {
-            object.more.get_or_insert_default().unanswered = kept.unanswered;
-        }
-        if kept.found.is_some() {
-            object.decide(unknown("it was decided before the run was interrupted"), "segments");
-        }
-        object
     }
 }

@@ -4,8 +4,15 @@ use linpoint_history::generate::{Plan, Values};
 use linpoint_history::rng::Rng;
 use linpoint_history::{Verdict, specs};
 
+use std::sync::Arc;
+
+use linpoint_cluster::run::{Feeds, Job, Named};
+use linpoint_cluster::source::{Feed, Pulled, Unreadable};
+use linpoint_cluster::wire::About;
+use linpoint_history::{Diagnostic, History, Operation, Symbols};
+
 use crate::agree;
-use crate::feeds::{self, Split};
+use crate::feeds::{self, Moody, Split};
 
 /// Sources that break off: the run goes on, and nothing is called linearizable that may not be.
 #[test]
@@ -83,4 +90,109 @@ fn clocks_within_their_bounds_raise_no_false_alarm() {
         }
     }
     assert!(holds > 30 && violated > 10, "{holds} hold, {violated} violated");
+}
+
+/// Gives out what it is told to, chunk by chunk, with the floors it is told.
+struct Scripted {
+    chunks: Vec<(Vec<Operation>, i64)>,
+    symbols: Symbols,
+}
+
+impl Feed for Scripted {
+    fn pull(&mut self, rows: &mut Vec<Operation>) -> Result<Pulled, Diagnostic> {
+        if self.chunks.is_empty() {
+            return Ok(Pulled::End);
+        }
+        let (chunk, floor) = self.chunks.remove(0);
+        rows.extend(chunk);
+        Ok(Pulled::Rows { floor })
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+}
+
+fn about(name: &str, spec: &str) -> About {
+    About { name: name.to_owned(), spec: spec.to_owned(), initial: None, epsilon: 0 }
+}
+
+/// An operation that comes after its floor: its object is unknown, whether it has a name or not, and even if nothing else of it came before.
+#[test]
+fn what_comes_late_makes_its_object_unknown() {
+    for (keys, workers) in [(0, 1), (0, 2), (3, 1), (3, 2)] {
+        let mut plan = Plan::new(specs::parse("register").expect("a specification"));
+        (plan.operations, plan.keys, plan.processes) = (40, keys, 1);
+        let history = agree::made(&plan, false).expect("a history");
+        let mut rows = history.operations.clone();
+        rows.sort_by_key(linpoint_history::history::return_order);
+        let (first, rest) = rows.split_first().expect("rows");
+        let chunks =
+            vec![(Vec::new(), first.call + 1), (vec![*first], first.call + 1), (rest.to_vec(), i64::MAX)];
+        let symbols = history.symbols.clone();
+        let feeds: Feeds = Arc::new(move |worker| {
+            let feed = Scripted { chunks: chunks.clone(), symbols: symbols.clone() };
+            let named = Named { about: about("late", "register"), feed: Box::new(feed) };
+            Ok(if worker == 0 { vec![named] } else { Vec::new() })
+        });
+        let outcome = Job { workers, ..Job::new(feeds) }.run().expect("a run");
+        assert!(matches!(outcome.answer().0.verdict, Verdict::Unknown(_)), "{:?}", outcome.report);
+        assert!(
+            format!("{:?}", outcome.report.unknown).contains("after it had promised"),
+            "{:?}",
+            outcome.report
+        );
+        assert_eq!(outcome.report.unknowns, 1, "{:?}", outcome.report);
+    }
+}
+
+/// A file that cannot be opened is missing from the beginning: what others read of its writes is no violation.
+#[test]
+fn a_source_that_cannot_be_opened_is_no_violation() {
+    let mut rng = Rng::new(23);
+    for _ in 0..40 {
+        let (name, plan) = agree::plan(&mut rng);
+        let Some(history) = agree::made(&plan, false) else { continue };
+        let History { operations, symbols } = history;
+        let seed = rng.bits();
+        let feeds: Feeds = Arc::new(move |worker| {
+            if worker == 0 {
+                return Ok(vec![Unreadable::source(
+                    &Diagnostic::new("T000", "no such file", "").in_file("gone".to_owned()),
+                )]);
+            }
+            let rows = operations.iter().filter(|row| row.process().0 % 2 == 1).copied().collect();
+            let feed = Moody::new(rows, symbols.clone(), seed, None);
+            Ok(vec![Named { about: about("here", &name), feed: Box::new(feed) }])
+        });
+        let outcome = Job { workers: 2, keep_going: true, ..Job::new(feeds) }.run().expect("a run");
+        assert!(matches!(outcome.answer().0.verdict, Verdict::Unknown(_)), "{plan:?} {:?}", outcome.report);
+        assert_eq!(outcome.report.explained, 0);
+    }
+}
+
+/// A run that is stopped by its deadline, worker by worker: what was not read by then is missing, and no violation.
+#[test]
+fn a_run_that_is_stopped_raises_no_false_alarm() {
+    let mut rng = Rng::new(24);
+    let mut stopped = 0;
+    for _ in 0..40 {
+        let (name, mut plan) = agree::plan(&mut rng);
+        (plan.operations, plan.pending) = (600, 0.0);
+        let Some(history) = agree::made(&plan, false) else { continue };
+        let History { operations, symbols } = history;
+        let seed = rng.bits();
+        let feeds: Feeds = Arc::new(move |worker| {
+            let own = |row: &&Operation| row.process().0 as usize % 2 == worker;
+            let feed =
+                Moody::new(operations.iter().filter(own).copied().collect(), symbols.clone(), seed, None);
+            Ok(vec![Named { about: about("part", &name), feed: Box::new(feed) }])
+        });
+        let deadline =
+            Some(std::time::Instant::now() + std::time::Duration::from_micros(500 + rng.below(4000)));
+        let outcome = Job { workers: 2, deadline, ..Job::new(feeds) }.run().expect("a run");
+        assert!(!matches!(outcome.answer().0.verdict, Verdict::Violated(_)), "{plan:?} {:?}", outcome.report);
+        stopped += u32::from(outcome.report.stopped);
+    }
+    assert!(stopped > 5, "{stopped} were stopped");
 }

@@ -144,3 +144,27 @@ fn a_token_is_needed_beyond_this_machine() {
     let said = run(&history(), hosts(&addresses, 0, ""), 0, 2).expect_err("no token").to_string();
     assert!(said.contains("10.255.255.1:1") && said.contains("token"), "{said}");
 }
+
+/// A host whose file cannot be read on fails; the others must not take what is missing for a violation.
+#[test]
+fn a_host_that_cannot_read_makes_the_others_unknown() {
+    let (history, addresses) = (history(), addresses(2));
+    std::thread::scope(|scope| {
+        let (second, kept) = (hosts(&addresses, 1, ""), &history);
+        let failing = scope.spawn(move || {
+            let feeds: Feeds =
+                Arc::new(|_| Err(linpoint_history::Diagnostic::new("T000", "no such file", "")));
+            let _ = kept;
+            Job { hosts: Some(second), ..Job::new(feeds) }.run()
+        });
+        let outcome = run(&history, hosts(&addresses, 0, ""), 0, 2).expect("the first host goes on");
+        let (answer, _) = outcome.answer();
+        assert!(matches!(answer.verdict, Verdict::Unknown(_)), "{:?}", outcome.report);
+        assert!(
+            outcome.report.troubles.iter().any(|text| text.contains("no such file")),
+            "{:?}",
+            outcome.report
+        );
+        assert!(failing.join().expect("no panic").is_err());
+    });
+}

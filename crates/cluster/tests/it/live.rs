@@ -174,3 +174,88 @@ fn strangers_are_sent_away_with_the_reason() {
     assert!(refused.contains("no greeting of a stream"), "{refused}");
     assert!(connect("secret", "kv").is_empty());
 }
+
+/// Another process under the name of one that was here: its frames are not taken for those of the first, and the first stays lost.
+#[test]
+fn another_life_of_a_stream_is_refused() {
+    let history = history(6, false);
+    let listener = Listener::bind("127.0.0.1:0", &terms(1)).expect("a port");
+    let address = listener.address().to_string();
+    let watching = watch(listener, Duration::from_millis(800));
+    let spec = specs::parse("kv").expect("a specification");
+    let connect =
+        || Sender::connect(&address, "secret", "me", "kv", spec.signature(), Duration::from_secs(1));
+    let mut first = connect().expect("a connection");
+    let floor = history.operations.iter().map(|row| row.call).min().expect("rows");
+    first.send(Vec::new(), &history.symbols, floor).expect("sent");
+    drop(first);
+    let said = connect().err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(said.contains("was here before"), "{said}");
+    let (answer, _) = watching.join().expect("it ends").answer();
+    assert!(matches!(answer.verdict, Verdict::Unknown(_)), "{:?}", answer.verdict);
+}
+
+/// A connection that is open and silent, as after a cut of the network, is not waited for longer than one that is closed.
+#[test]
+fn a_silent_stream_is_unknown() {
+    let listener = Listener::bind("127.0.0.1:0", &terms(1)).expect("a port");
+    let address = listener.address().to_string();
+    let watching = watch(listener, Duration::from_millis(500));
+    let spec = specs::parse("kv").expect("a specification");
+    let silent = Sender::connect(&address, "secret", "mute", "kv", spec.signature(), Duration::from_secs(1));
+    let outcome = watching.join().expect("it ends");
+    drop(silent.expect("a connection"));
+    assert!(matches!(outcome.answer().0.verdict, Verdict::Unknown(_)));
+    let told = outcome.report.troubles.join("; ");
+    assert!(told.contains("source mute broke off") && told.contains("nothing was heard"), "{told}");
+}
+
+/// Frames that are torn, damaged, too long or out of turn cut their stream, with the cause; the same sender may come back.
+#[test]
+fn bad_frames_name_their_cause() {
+    use std::io::Read as _;
+    let listener = Listener::bind("127.0.0.1:0", &terms(1)).expect("a port");
+    let (address, refused) = (listener.address().to_string(), Arc::clone(&listener.refused));
+    let greeting = || {
+        let words = [env!("CARGO_PKG_VERSION"), "secret", "bad", "kv", "one life"];
+        let mut bytes = b"linpoint-stream1".to_vec();
+        bytes.push(words.len() as u8);
+        for word in words {
+            bytes.extend_from_slice(&(word.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(word.as_bytes());
+        }
+        bytes
+    };
+    let frame = |number: u64| {
+        let mut inner = vec![b'R'];
+        inner.extend_from_slice(&number.to_le_bytes());
+        inner.extend_from_slice(&0i64.to_le_bytes());
+        let mut bytes = (inner.len() as u32).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&crc32fast::hash(&inner).to_le_bytes());
+        bytes.extend_from_slice(&inner);
+        bytes
+    };
+    let mut damaged = frame(0);
+    damaged[10] ^= 1;
+    let long = [u32::MAX.to_le_bytes(), [0; 4]].concat();
+    let cases = [
+        (frame(0)[..12].to_vec(), "torn frame"),
+        (damaged, "checksum is wrong"),
+        (long, "at most 16777216 are taken"),
+        (frame(7), "frame 7 came where 0 is wanted"),
+    ];
+    for (bytes, cause) in cases {
+        let mut stream = TcpStream::connect(&address).expect("a connection");
+        stream.write_all(&greeting()).and_then(|()| stream.write_all(&bytes)).expect("sent");
+        stream.shutdown(std::net::Shutdown::Write).expect("closed");
+        let _ = stream.read_to_end(&mut Vec::new());
+        for _ in 0..100 {
+            if refused.lock().expect("no panic").iter().any(|why| why.contains(cause)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let told = refused.lock().expect("no panic").join("; ");
+        assert!(told.contains(cause) && told.contains("127.0.0.1:"), "{cause}: {told}");
+    }
+}

@@ -45,6 +45,7 @@ pub(super) struct Binary {
     /// What the numbers of the file stand for.
     values: Vec<(ValueId, Value)>,
     processes: Vec<ProcessId>,
+    /// Begins with none: keys are stored with one added.
     keys: Vec<KeyId>,
     columns: Columns,
     count: u64,
@@ -112,7 +113,7 @@ impl Binary {
             usual: [Known::NONE; USUAL],
             values: Vec::new(),
             processes: Vec::new(),
-            keys: Vec::new(),
+            keys: vec![KeyId::NONE],
             columns: Columns::default(),
             count: 0,
             done,
@@ -177,7 +178,7 @@ impl Binary {
         let most = |column: &[u32]| column.iter().fold(0, |most, &n| n.max(most));
         let plain = (most(&columns.ops) as usize) < self.operations.len().min(USUAL)
             && (most(&columns.processes) as usize) < self.processes.len()
-            && most(&columns.keys) == 0
+            && (most(&columns.keys) as usize) < self.keys.len()
             && most(&columns.args).max(most(&columns.results)) < ValueId::INLINE + BIAS;
         if !plain {
             return self.assemble_carefully(rows);
@@ -186,6 +187,7 @@ impl Binary {
         let (args, results) = (&columns.args[..count], &columns.results[..count]);
         let (returns, durations) = (&columns.returns[..count], &columns.durations[..count]);
         let (usual, names) = (&self.usual, self.processes.as_slice());
+        let (keys, objects) = (&columns.keys[..count], self.keys.as_slice());
         let before = rows.len();
         let mut is_usual = true;
         let mut ret = columns.start;
@@ -197,6 +199,7 @@ impl Binary {
             row.call = ret.wrapping_sub(durations[i] as i64);
             row.arg = known.arg.plain(args[i]);
             row.result = known.result.plain(results[i]);
+            row.key = objects[keys[i] as usize];
             is_usual &= known.arg.is_plain(args[i])
                 & known.result.is_plain(results[i])
                 & (row.call <= ret)
@@ -210,7 +213,7 @@ impl Binary {
         self.assemble_carefully(rows)
     }
 
-    /// As [`Binary::assemble`], for rows with keys, with values from the table, pending, or wrong.
+    /// As [`Binary::assemble`], for rows with values from the table, pending, or wrong.
     fn assemble_carefully(&self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
         let columns = &self.columns;
         let mut ret = columns.start;
@@ -224,9 +227,7 @@ impl Binary {
             if row.call > row.ret {
                 return Err(problem::return_before_call(&row));
             }
-            if let Some(key) = columns.keys[i].checked_sub(1) {
-                row.key = *self.keys.get(key as usize).ok_or_else(unexplained)?;
-            }
+            row.key = *self.keys.get(columns.keys[i] as usize).ok_or_else(unexplained)?;
             let (arg, result) = (columns.args[i], columns.results[i]);
             let plain =
                 |expected: &Expected, stored| stored < ValueId::INLINE + BIAS && expected.is_plain(stored);
