@@ -10,7 +10,7 @@ pub mod postgres;
 pub mod redis;
 
 use std::io;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -161,6 +161,7 @@ impl Recording {
         let last = self.shared.at_work.load(Ordering::Acquire) == 0;
         // Before the rows are taken: what is called later is called after this.
         let now = self.clock.now();
+        fence(Ordering::SeqCst);
         let open = self.shared.open.iter().map(|open| open.load(Ordering::Acquire)).min();
         let floor = open.unwrap_or(i64::MAX).min(now);
         self.held.extend(self.rows.try_iter());
@@ -213,7 +214,8 @@ impl Client {
                 std::thread::sleep(due.saturating_sub(started.elapsed()));
             }
             while store.is_none() {
-                self.shared.open[self.number as usize].store(self.clock.now(), Ordering::Release);
+                // It calls nothing meanwhile, and holds nobody up.
+                self.shared.open[self.number as usize].store(i64::MAX, Ordering::Release);
                 match (self.dial)() {
                     Ok(opened) => store = Some(opened),
                     Err(_) => std::thread::sleep(Duration::from_millis(20)),
@@ -228,6 +230,8 @@ impl Client {
             row.key = self.key(&key);
             row.call = self.clock.now();
             self.shared.open[self.number as usize].store(row.call, Ordering::Release);
+            // Who did not see it open looked at the clock before this.
+            fence(Ordering::SeqCst);
             row.call = row.call.max(self.clock.now());
             let answer = if writes {
                 row.arg = ValueId(value);

@@ -16,7 +16,7 @@ use crate::source::{Feed, Outlet, Pulled};
 use crate::wire::{Batch, Notice};
 
 /// Chunks a source may be ahead of the frontier.
-const AHEAD: usize = 4;
+pub(crate) const AHEAD: usize = 4;
 
 /// What the sources of a worker did.
 #[derive(Default)]

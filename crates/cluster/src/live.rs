@@ -161,7 +161,10 @@ impl Shared {
             }
         };
         let _ = stream.set_read_timeout(None);
-        self.frames(&mut stream, place, turn).inspect_err(|why| {
+        let ended = self.frames(&mut stream, place, turn);
+        // A handle of it is kept for those who come after, so it is not closed by being dropped.
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+        ended.inspect_err(|why| {
             if let Ok(intake) = self.intakes[place].lock()
                 && intake.turn == turn
             {

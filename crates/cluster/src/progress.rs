@@ -24,12 +24,12 @@ pub struct Progress {
     pub dir: PathBuf,
     /// What is checked, in words: a run goes on only where this is the same.
     pub of: String,
-    /// Rows a worker reads between two checkpoints; none: a fortieth of its files.
+    /// Rows a worker reads between two checkpoints; none: so many that there are forty in all.
     pub every: Option<u64>,
 }
 
-/// Checkpoints a worker keeps.
-const KEPT: usize = 3;
+/// Checkpoints a worker keeps: one that lags takes a few fewer, and what counts is the newest that all have.
+const KEPT: usize = 8;
 const MAGIC: &[u8; 8] = b"linprog1";
 
 /// A worker at a checkpoint.

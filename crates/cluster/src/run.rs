@@ -20,10 +20,10 @@ use timely::worker::Worker;
 
 use crate::checker::{Checker, Keeper};
 use crate::hosts::{Hosts, HostsError};
-use crate::intake::{Intake, Live, More, Read};
+use crate::intake::{AHEAD, Intake, Live, More, Read};
 use crate::progress::Progress;
 use crate::report::{Outcome, Report};
-use crate::source::{Feed, Outlet, Unreadable};
+use crate::source::{CHUNK, Feed, Outlet, Unreadable};
 use crate::wire::{About, Batch};
 
 /// How often a live source is asked that had nothing.
@@ -164,7 +164,9 @@ impl Job {
             let keeper = Keeper { progress: progress.clone(), worker: own, workers: peers };
             shared.resumed = checker.borrow_mut().resume(keeper, shared.from);
             let total: u64 = feeds.iter().filter_map(|named| named.feed.total()).sum();
-            shared.every = progress.every.unwrap_or(total / 40).max(1);
+            // Forty in all, whoever calls for them; and not so close that the newest ones of two workers could have none in common.
+            let ahead = (feeds.len() * AHEAD * CHUNK) as u64;
+            shared.every = progress.every.unwrap_or((total / 40 * peers as u64).max(ahead)).max(1);
         }
         let shared = Rc::new(RefCell::new(shared));
         let probe = self.dataflow(worker, feeds, &checker, &stop, &shared);

@@ -113,6 +113,9 @@ pub enum MonitorError {
     /// Locks know their owners.
     #[error("`{0}` cares who calls, and with ticks the operations of one thread may overlap; use numbers")]
     NeedsThreads(String),
+    /// Streams need exact stamps.
+    #[error("`stream` needs numbers for stamps: those of ticks are widened when they are checked")]
+    StreamOfTicks,
     /// Spilling needs a file.
     #[error("`spill` needs `log_file`: that is where records go")]
     SpillWithoutFile,
@@ -132,6 +135,7 @@ pub struct Builder {
     pub(crate) sample: u64,
     pub(crate) budget: Option<f64>,
     pub(crate) status_line: bool,
+    pub(crate) stream: Option<crate::stream::Listener>,
 }
 
 impl Default for Builder {
@@ -149,6 +153,7 @@ impl Default for Builder {
             sample: 1,
             budget: None,
             status_line: false,
+            stream: None,
         }
     }
 }
@@ -232,11 +237,21 @@ impl Builder {
         self
     }
 
+    /// Tells `listener` of every operation of the objects without commit points, as it is complete: so that someone else can check them together with those of other processes
+    /// (`linpoint watch`, with the sender of `linpoint-cluster`). It is called by the thread that empties the rings, which waits for it.
+    pub fn stream(mut self, listener: impl FnMut(crate::stream::Streamed<'_>) + Send + 'static) -> Builder {
+        self.stream = Some(Box::new(listener));
+        self
+    }
+
     /// Starts.
     ///
     /// # Errors
     /// Where the log file, the page or a thread cannot be had.
     pub fn start(self) -> Result<Monitor, MonitorError> {
+        if self.stream.is_some() && self.stamps != Stamps::Numbers {
+            return Err(MonitorError::StreamOfTicks);
+        }
         let writer = match &self.file {
             Some(path) => Some(
                 Writer::create(path, verifier::error_bound(self.stamps))

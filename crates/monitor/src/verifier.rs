@@ -21,6 +21,7 @@ use crate::registry::{Entrant, Registry};
 use crate::replay::Follower;
 use crate::report::{Judged, Report};
 use crate::stamp::Stamps;
+use crate::stream::{Stream, Tee};
 
 /// The error bound that a log file notes; 0 for numbers.
 pub(crate) fn error_bound(stamps: Stamps) -> u64 {
@@ -81,6 +82,7 @@ impl Verifier {
     /// Round after round, until the program wants to know and nothing more comes.
     fn rounds(&mut self, sink: &mut impl Sink) {
         let mut pace = Pace::new(self.settings.ring_words, self.settings.status_line, self.settings.budget);
+        let sink = &mut Tee { stream: self.settings.stream.take().map(Stream::new), sink };
         let mut quiet = 0;
         while quiet < 2 {
             let stopping = self.shared.stop.load(Ordering::Acquire);
@@ -92,6 +94,7 @@ impl Verifier {
         }
         self.drain.close(sink);
         sink.pause();
+        sink.close();
     }
 
     fn gauge(&self, round: Round) {

@@ -25,13 +25,21 @@ fn history(seed: u64, spoiled: bool) -> History {
     generate::history(&plan, spoil).expect("a history").0
 }
 
+fn watch(listener: Listener, patience: Duration) -> std::thread::JoinHandle<Outcome> {
+    watch_spec("kv", listener, patience)
+}
+
 /// Watches what comes in at the listener, in a thread of its own.
-fn watch(mut listener: Listener, patience: Duration) -> std::thread::JoinHandle<Outcome> {
-    let spec = specs::parse("kv").expect("a specification");
+pub fn watch_spec(
+    name: &'static str,
+    mut listener: Listener,
+    patience: Duration,
+) -> std::thread::JoinHandle<Outcome> {
+    let spec = specs::parse(name).expect("a specification");
     let feeds: Mutex<Vec<LiveFeed>> = Mutex::new(listener.feeds(&spec, patience));
     let feeds: Feeds = Arc::new(move |_| {
         let named = |feed: LiveFeed| Named {
-            about: About { name: "stream".to_owned(), spec: "kv".to_owned(), initial: None, epsilon: 0 },
+            about: About { name: "stream".to_owned(), spec: name.to_owned(), initial: None, epsilon: 0 },
             feed: Box::new(feed),
         };
         Ok(feeds.lock().expect("no panic").drain(..).map(named).collect())

@@ -6,4 +6,5 @@ mod feeds;
 mod honest;
 mod hosts;
 mod live;
+mod monitored;
 mod resume;
