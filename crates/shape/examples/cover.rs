@@ -6,6 +6,7 @@ use linpoint_shape::concrete::World;
 use linpoint_shape::cover::cover;
 use linpoint_shape::layout::Layout;
 use linpoint_shape::prove::{Invariant, Settings, Verdict, prove};
+use linpoint_shape::refine;
 use linpoint_shape::run::Steps;
 
 fn main() {
@@ -31,10 +32,11 @@ fn main() {
     );
     let layout = Layout::new(program).expect("it was proved");
     let steps = Steps { layout: &layout, points: &proof.points };
+    let views = refine::forget(&layout, &found.views).expect("it fits");
     for (threads, calls) in [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2)] {
         let start = Instant::now();
         let world = World::new(&layout, &proof.points, threads, calls);
-        let coverage = cover(&steps, &world, threads, most, Some(&found.views), None);
+        let coverage = cover(&steps, &world, threads, most, Some(&views), None);
         println!("{file}: {threads} × {calls}: {coverage:?}, {:?}", start.elapsed());
     }
 }

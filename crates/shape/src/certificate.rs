@@ -1,14 +1,18 @@
 //! A proof as a text: the structures that no step leads out of.
 //!
-//! One line says what is proved and where operations take effect, then one line a structure: `view` or `record PC EDGE`, shared scalars, the thread, and each node as `mask/row/other`. Numbers are hexadecimal. Reading it back needs the same
-//! program; [`recheck`] then goes through all steps once and believes nothing: views and records from the text, steps from the program.
+//! Lines say what is proved, what is told apart and where operations take effect, then one line a structure: `view` or `record PC EDGE`, shared scalars, the thread, and each node as `mask/row/other`. Numbers are hexadecimal. Reading it back needs the same
+//! program; [`recheck`] then goes through all steps once and believes nothing: views and records from the text, steps from the program. The steps themselves are compared with the interpreter's on random heaps.
 
 use std::fmt::Write as _;
+
+use linpoint_lang::Program;
 
 use crate::exec::{Point, Points};
 use crate::initial::initial;
 use crate::layout::Layout;
+use crate::refine::{self, Precision};
 use crate::run::Steps;
+use crate::samples::{sample, without_queries};
 use crate::store::{Domain, Store};
 use crate::structure::{Effect, MOST_NODES, Node, Structure, Thread};
 use crate::threads::End;
@@ -17,9 +21,17 @@ use crate::views::{Found, is_inductive};
 const EFFECTS: [Effect; 6] =
     [Effect::Open, Effect::Done, Effect::Gave, Effect::Empty, Effect::True, Effect::False];
 
+/// So many steps on random heaps are compared with the interpreter's.
+const SAMPLES: u64 = 20_000;
+
 /// Writes a proof for any number of threads.
-pub fn write(layout: &Layout<'_>, points: &Points, found: &Found) -> String {
-    let mut out = format!("linpoint shape certificate 1 {}\n", layout.program.name);
+pub fn write(layout: &Layout<'_>, points: &Points, precision: &Precision, found: &Found) -> String {
+    let mut out = format!("linpoint shape certificate 2 {}\n", layout.program.name);
+    let _ = write!(out, "precision {:x}", precision.links);
+    precision.keep.iter().for_each(|(op, local)| {
+        let _ = write!(out, " {op}:{local}");
+    });
+    out.push('\n');
     match points {
         Points::Given => out.push_str("points given\n"),
         Points::At(list) => {
@@ -58,16 +70,18 @@ fn line(s: &Structure) -> String {
 ///
 /// # Errors
 /// What is wrong with the text, or with the proof.
-pub fn recheck(layout: &Layout<'_>, text: &str) -> Result<(usize, usize), String> {
+pub fn recheck(program: &Program, text: &str) -> Result<(usize, usize), String> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default();
-    if head != format!("linpoint shape certificate 1 {}", layout.program.name) {
+    if head != format!("linpoint shape certificate 2 {}", program.name) {
         return Err("this is no certificate of this program".into());
     }
+    let precision = read_precision(lines.next().unwrap_or_default())?;
+    let layout = &refine::layout(program, &precision)?;
     let points = read_points(layout, lines.next().unwrap_or_default())?;
     let mut found = Found {
         end: End::Proved,
-        views: Store::new(Domain::Joined),
+        views: Store::new(precision.domain()),
         records: Store::new(Domain::Joined),
         steps_of: Vec::new(),
         merges: 0,
@@ -100,7 +114,28 @@ pub fn recheck(layout: &Layout<'_>, text: &str) -> Result<(usize, usize), String
     }
     let steps = Steps { layout, points: &points };
     is_inductive(&steps, &initial(layout, 1)?, &found)?;
+    sampled(&steps)?;
     Ok((found.views.all.len(), found.records.all.len()))
+}
+
+/// The steps of the analysis against the interpreter, on random heaps: the closure of a certificate rests on them.
+fn sampled(steps: &Steps<'_, '_>) -> Result<(), String> {
+    let program = without_queries(steps.layout.program);
+    let layout = Layout::new(&program)?;
+    let (_, miss) = sample(&Steps { layout: &layout, points: steps.points }, 1, SAMPLES);
+    miss.map_or(Ok(()), |_| Err("a step of the analysis does not cover the interpreter's".into()))
+}
+
+fn read_precision(line: &str) -> Result<Precision, String> {
+    let bad = || "a certificate that does not say what is told apart".to_owned();
+    let mut words = line.strip_prefix("precision ").ok_or_else(bad)?.split(' ');
+    let links = words.next().and_then(|word| u128::from_str_radix(word, 16).ok()).ok_or_else(bad)?;
+    let mut keep = Vec::new();
+    for word in words {
+        let (op, local) = word.split_once(':').ok_or_else(bad)?;
+        keep.push((op.parse().map_err(|_| bad())?, local.parse().map_err(|_| bad())?));
+    }
+    Ok(Precision { keep, links })
 }
 
 fn read_points(layout: &Layout<'_>, line: &str) -> Result<Points, String> {

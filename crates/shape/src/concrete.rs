@@ -4,7 +4,10 @@
 //! by their value. [`World::seen_by`] is what a structure should say about a state: the abstraction function. The tests walk through concrete states in every order of
 //! steps and ask of each whether the analysis covers it. Nothing here is shared with the abstract steps but the layout of masks.
 
+mod random;
 mod seen;
+
+pub use random::Dice;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,31 +140,41 @@ impl<'a, 'p> World<'a, 'p> {
     fn steps(&self, from: &Concrete, thread: usize, out: &mut Vec<Concrete>) -> Result<(), String> {
         let pc = self.machine.pc(&from.state, thread).expect("it runs an operation");
         for edge in 0..self.layout.program.node(pc).edges.len() {
-            let mut choices = Choices::default();
-            loop {
-                let mut next = from.clone();
-                let mut events = Vec::new();
-                let outcome = self
-                    .machine
-                    .step(&mut next.state, thread, edge, &mut choices, &mut events)
-                    .map_err(|error| error.to_string())?;
-                if outcome != Outcome::Disabled {
-                    self.made(from, &mut next, thread, pc, edge);
-                    self.publish(from, &mut next);
-                    self.offers(from, &mut next, thread);
-                    self.marks(&mut next, thread, (pc.0, edge as u16), &from.state, &events)?;
-                    if let Outcome::Returned(words) = outcome {
-                        self.check(&next, thread, &words)?;
-                        next.open[thread] = None;
-                    }
-                    out.push(next);
-                }
-                if !choices.next() {
-                    break;
-                }
-            }
+            out.extend(self.edge(from, thread, edge)?);
         }
         Ok(())
+    }
+
+    /// Every state that one edge of a thread that runs an operation leads to.
+    ///
+    /// # Errors
+    /// What goes wrong.
+    pub fn edge(&self, from: &Concrete, thread: usize, edge: usize) -> Result<Vec<Concrete>, String> {
+        let pc = self.machine.pc(&from.state, thread).expect("it runs an operation");
+        let mut choices = Choices::default();
+        let mut out = Vec::new();
+        loop {
+            let mut next = from.clone();
+            let mut events = Vec::new();
+            let outcome = self
+                .machine
+                .step(&mut next.state, thread, edge, &mut choices, &mut events)
+                .map_err(|error| error.to_string())?;
+            if outcome != Outcome::Disabled {
+                self.made(from, &mut next, thread, pc, edge);
+                self.publish(from, &mut next);
+                self.offers(from, &mut next, thread);
+                self.marks(&mut next, thread, (pc.0, edge as u16), &from.state, &events)?;
+                if let Outcome::Returned(words) = outcome {
+                    self.check(&next, thread, &words)?;
+                    next.open[thread] = None;
+                }
+                out.push(next);
+            }
+            if !choices.next() {
+                return Ok(out);
+            }
+        }
     }
 
     fn marks(
@@ -222,6 +235,11 @@ impl<'a, 'p> World<'a, 'p> {
         for cell in (0..cells).filter(|cell| !next.private.contains(cell)) {
             shown.extend(self.link(&next.state, cell));
         }
+        self.show(next, shown);
+    }
+
+    /// What these pointers lead to is known to all.
+    fn show(&self, next: &mut Concrete, mut shown: Vec<Word>) {
         while let Some(pointer) = shown.pop() {
             if pointer > 0 && next.private.remove(&(pointer as usize - 1)) {
                 shown.extend(self.link(&next.state, pointer as usize - 1));
@@ -375,7 +393,7 @@ impl<'a, 'p> World<'a, 'p> {
         next.reference.below.insert(value, next.reference.top);
         next.reference.top = Some(value);
         if let Some(cell) = self.place_of(next, value) {
-            next.private.remove(&cell);
+            self.show(next, vec![cell as Word + 1]);
         }
     }
 

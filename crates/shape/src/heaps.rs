@@ -5,13 +5,15 @@
 use rustc_hash::FxHashMap;
 
 use crate::interference::ANYONE;
-use crate::structure::{Skeleton, Structure};
+use crate::store::Domain;
+use crate::structure::Structure;
 
 /// Heaps by number.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Heaps {
     ids: FxHashMap<Structure, u32>,
-    frames: FxHashMap<Skeleton, u32>,
+    frames: FxHashMap<Structure, u32>,
+    domain: Domain,
     /// Each heap, with anyone as its thread.
     pub all: Vec<Structure>,
     /// The frame of each.
@@ -20,6 +22,18 @@ pub(crate) struct Heaps {
 }
 
 impl Heaps {
+    /// None, to be joined in this domain.
+    pub fn new(domain: Domain) -> Heaps {
+        Heaps {
+            ids: FxHashMap::default(),
+            frames: FxHashMap::default(),
+            domain,
+            all: Vec::new(),
+            frame: Vec::new(),
+            bytes: 0,
+        }
+    }
+
     /// The number of a heap; whose it is does not matter.
     pub fn number(&mut self, mut s: Structure) -> u32 {
         s.threads[0] = ANYONE;
@@ -27,7 +41,7 @@ impl Heaps {
             return *id;
         }
         let fresh = self.frames.len() as u32;
-        let frame = *self.frames.entry(s.skeleton()).or_insert(fresh);
+        let frame = *self.frames.entry(self.domain.frame(&s)).or_insert(fresh);
         let id = self.all.len() as u32;
         self.bytes += 320 + s.nodes.len() * 64;
         self.frame.push(frame);

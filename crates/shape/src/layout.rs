@@ -147,6 +147,8 @@ pub struct Layout<'p> {
     pub member: u64,
     /// Locals that still matter at each node.
     pub live: Vec<Vec<bool>>,
+    /// Locals that are kept although they do not: operation and local.
+    pub keep: Vec<(usize, usize)>,
     /// The field that links, a record.
     pub link: Vec<Option<u16>>,
     /// Fields that are written only by `new`.
@@ -207,6 +209,7 @@ impl<'p> Layout<'p> {
             global_scalar: Vec::new(),
             member: 1 << 63,
             live: live_locals(program),
+            keep: Vec::new(),
             link: Vec::new(),
             constant_field: program.records.iter().map(|r| vec![true; r.fields.len()]).collect(),
             constant_global: vec![true; program.globals.len()],

@@ -3,7 +3,7 @@
 //! 1. The analysis with the points that the program gives, if it gives any.
 //! 2. Else, or if that fails, with inferred ones, each for a moment.
 //! 3. If nothing was proved: small clients are explored for a run that shows what is wrong.
-//! 4. If there is none, the candidates that took too long are tried again, and then larger clients.
+//! 4. If there is none, those that failed are tried again with more told apart ([`mod@crate::refine`]), then the candidates that took too long, and then larger clients.
 //!
 //! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]).
 
@@ -18,6 +18,7 @@ use crate::exec::Points;
 use crate::infer::candidates;
 use crate::initial::initial;
 use crate::layout::{Layout, Role};
+use crate::refine::{self, Precision};
 use crate::refute::{Refutation, refute};
 use crate::run::{Halt, Steps};
 use crate::store::Domain;
@@ -94,6 +95,8 @@ pub struct Proof {
     pub invariant: Invariant,
     /// The points that the program gives were tried and do not do.
     pub given_failed: bool,
+    /// What is told apart beside names and kinds, because the proof failed without.
+    pub precision: Precision,
 }
 
 /// Why nothing was proved.
@@ -138,6 +141,9 @@ const FIRST_ROUND: Duration = Duration::from_millis(2500);
 /// What small clients get.
 const SMALL_CLIENTS: Duration = Duration::from_secs(5);
 
+/// What refinement gets, in all.
+const REFINING: Duration = Duration::from_secs(10);
+
 /// What larger clients get.
 const LARGE_CLIENTS: Duration = Duration::from_secs(20);
 
@@ -149,8 +155,17 @@ pub fn prove(program: &Program, settings: &Settings) -> Report {
 /// The same, and tells now and then how far it is.
 pub fn prove_watched(program: &Program, settings: &Settings, watch: &dyn Fn(Progress)) -> Report {
     let start = Instant::now();
-    let mut attempt =
-        Attempt { program, settings, watch, start, structures: 0, tried: 0, gap: None, late: Vec::new() };
+    let mut attempt = Attempt {
+        program,
+        settings,
+        watch,
+        start,
+        structures: 0,
+        tried: 0,
+        gap: None,
+        late: Vec::new(),
+        failed: Vec::new(),
+    };
     let verdict = attempt.run();
     Report { verdict, structures: attempt.structures, tried: attempt.tried, elapsed: start.elapsed() }
 }
@@ -166,6 +181,8 @@ struct Attempt<'p, 's> {
     gap: Option<Gap>,
     /// Candidates that took too long.
     late: Vec<Points>,
+    /// Candidates that failed, and where.
+    failed: Vec<(Points, Halt)>,
 }
 
 impl Attempt<'_, '_> {
@@ -192,15 +209,16 @@ impl Attempt<'_, '_> {
         if let Some(found) = refute(self.program, mode, self.left(SMALL_CLIENTS), &sizes, memory) {
             return Verdict::Refuted(Box::new(found));
         }
+        if let Some(proof) = self.refined() {
+            return Verdict::Proved(Box::new(proof));
+        }
         if let Ok(layout) = Layout::new(self.program) {
             for points in std::mem::take(&mut self.late) {
                 let left = self.left(Duration::from_secs(3600));
-                if let Ok(invariant) = self.analyse(&layout, &points, left) {
-                    return Verdict::Proved(Box::new(Proof {
-                        points,
-                        invariant,
-                        given_failed: self.gives_points(),
-                    }));
+                let precision = refine::by_hand(&layout);
+                if let Ok(invariant) = self.analyse(&layout, &points, &precision, left) {
+                    let given_failed = self.gives_points();
+                    return Verdict::Proved(Box::new(Proof { points, invariant, given_failed, precision }));
                 }
             }
         }
@@ -227,13 +245,17 @@ impl Attempt<'_, '_> {
 
     fn attempts(&mut self, layout: &Layout<'_>) -> Option<Proof> {
         let given = self.settings.points != Choice::Inferred && self.gives_points();
+        let precision = refine::by_hand(layout);
         if given || self.settings.points == Choice::Given {
             let left = self.left(Duration::from_secs(3600));
-            match self.analyse(layout, &Points::Given, left) {
+            match self.analyse(layout, &Points::Given, &precision, left) {
                 Ok(invariant) => {
-                    return Some(Proof { points: Points::Given, invariant, given_failed: false });
+                    return Some(Proof { points: Points::Given, invariant, given_failed: false, precision });
                 }
-                Err(gap) => self.gap = Some(gap),
+                Err(gap) => {
+                    self.remember(&Points::Given, &gap);
+                    self.gap = Some(gap);
+                }
             }
         }
         if self.settings.points == Choice::Given {
@@ -246,9 +268,10 @@ impl Attempt<'_, '_> {
                 continue;
             }
             self.tried += 1;
-            match self.analyse(layout, &points, self.left(FIRST_TRY)) {
-                Ok(invariant) => return Some(Proof { points, invariant, given_failed: given }),
+            match self.analyse(layout, &points, &precision, self.left(FIRST_TRY)) {
+                Ok(invariant) => return Some(Proof { points, invariant, given_failed: given, precision }),
                 Err(gap) => {
+                    self.remember(&points, &gap);
                     if gap.halt.is_none() {
                         self.late.push(points);
                     }
@@ -259,13 +282,70 @@ impl Attempt<'_, '_> {
         None
     }
 
-    fn analyse(&mut self, layout: &Layout<'_>, points: &Points, time: Duration) -> Result<Invariant, Gap> {
+    fn remember(&mut self, points: &Points, gap: &Gap) {
+        if let Some(halt) = &gap.halt {
+            self.failed.push((points.clone(), Halt::clone(halt)));
+        }
+    }
+
+    /// Tries what failed again with more told apart, as long as that gets it further.
+    fn refined(&mut self) -> Option<Proof> {
+        let start = Instant::now();
+        for (points, halt) in std::mem::take(&mut self.failed) {
+            let mut halt = halt;
+            let mut precision = refine::by_hand(&Layout::new(self.program).ok()?);
+            while let Some(found) = self.finer(&points, &precision, &halt, start) {
+                match found {
+                    (precision, Ok(invariant)) => {
+                        let given_failed = self.gives_points() && points != Points::Given;
+                        return Some(Proof { points, invariant, given_failed, precision });
+                    }
+                    (more, Err(further)) => (precision, halt) = (more, further),
+                }
+            }
+        }
+        None
+    }
+
+    /// The first finer precision that proves it, or with which it does not fail at the same place.
+    fn finer(
+        &mut self,
+        points: &Points,
+        precision: &Precision,
+        halt: &Halt,
+        start: Instant,
+    ) -> Option<(Precision, Result<Invariant, Halt>)> {
+        for more in refine::candidates(self.program, precision, halt) {
+            let left = self.left(REFINING.saturating_sub(start.elapsed()));
+            if left.is_zero() {
+                return None;
+            }
+            let layout = refine::layout(self.program, &more).ok()?;
+            self.tried += 1;
+            match self.analyse(&layout, points, &more, left) {
+                Ok(invariant) => return Some((more, Ok(invariant))),
+                Err(Gap { halt: Some(further), .. }) if further.at != halt.at => {
+                    return Some((more, Err(*further)));
+                }
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    fn analyse(
+        &mut self,
+        layout: &Layout<'_>,
+        points: &Points,
+        precision: &Precision,
+        time: Duration,
+    ) -> Result<Invariant, Gap> {
         let steps = Steps { layout, points };
         let budget = Budget::new(Some(time), self.settings.memory, self.watch);
         let refused = |reason: String| Gap { reason, halt: None };
         let Some(client) = self.client(layout) else {
             let start = initial(layout, 1).map_err(refused)?;
-            let found = views::analyse(&steps, start.clone(), &budget);
+            let found = views::analyse(&steps, start.clone(), precision.domain(), &budget);
             self.structures += found.views.all.len();
             closed(&found.end)?;
             views::is_inductive(&steps, &start, &found)

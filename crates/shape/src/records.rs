@@ -56,6 +56,11 @@ pub(crate) fn cuts(layout: &Layout<'_>, points: &Points) -> Vec<Vec<Cut>> {
                 cut.bits |= layout.bit(0, layout.argument);
             }
             cut.bits |= layout.kept();
+            for (_, local) in layout.keep.iter().filter(|(of, _)| *of == op) {
+                if let Some(bit) = layout.local_bit[op].get(*local).copied().flatten() {
+                    cut.bits |= layout.bit(0, bit);
+                }
+            }
             let here = (index as u16, number as u16);
             let (code, locals) = code(layout, op, edge, cut.marked.then_some(here));
             let (at, others) = known.entry(code).or_insert((here, locals.clone()));
@@ -94,7 +99,8 @@ fn code(layout: &Layout<'_>, op: usize, edge: &Edge, own: Option<(u16, u16)>) ->
         code.push_str(&format!(" {:?} {} {param}", slot.ty, slot.ghost));
     }
     let makes = edge.actions.iter().any(|action| matches!(action, Action::New { .. }));
-    if own.is_some() || makes || layout.roles[op] == crate::layout::Role::Insert {
+    let keeps = layout.keep.iter().any(|(of, _)| *of == op);
+    if own.is_some() || makes || keeps || layout.roles[op] == crate::layout::Role::Insert {
         code.push_str(&format!(" {op} {own:?}"));
     }
     (code, locals)

@@ -112,6 +112,11 @@ impl Steps<'_, '_> {
                     return Err(Halt { trouble, at: (pc, 0), before: s });
                 }
                 None => {
+                    if self.loses_lock(&s, thread) {
+                        let trouble =
+                            Trouble::Unsupported("a lock on a record that no variable leads to".into());
+                        return Err(Halt { trouble, at: (pc, 0), before: s });
+                    }
                     if s.canon(self.layout).is_ok() {
                         out.push(s);
                     }
@@ -119,6 +124,12 @@ impl Steps<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Does a thread hold a lock of a record that none of its variables leads to? It would be forgotten that it does.
+    fn loses_lock(&self, s: &Structure, thread: usize) -> bool {
+        let (held, naming) = (self.layout.bit(thread, self.layout.held), self.layout.naming(s.threads.len()));
+        s.nodes.iter().any(|node| node.mask & held != 0 && node.mask & naming == 0)
     }
 
     /// All steps of a thread, if none can be noticed and there is one.

@@ -2,12 +2,14 @@
 //!
 //! - **Joined** (the usual one): one structure a skeleton; rows of equal skeletons are united. Everything that relates names is in the skeleton, and a row that became uncertain
 //!   is split again where it is read.
+//! - **Links**: structures are joined only if the links of nodes with certain names lead to the same, too; other links are united.
 //! - **Disjunctive** (Amit 2007): every canonical structure apart.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
+use crate::layout::Mask;
 use crate::structure::{Skeleton, Structure};
 
 /// How structures are kept.
@@ -15,6 +17,8 @@ use crate::structure::{Skeleton, Structure};
 pub enum Domain {
     /// One a skeleton.
     Joined,
+    /// One a skeleton with the links of nodes that have one of these names.
+    Links(Mask),
     /// Each apart.
     Disjunctive,
 }
@@ -27,6 +31,28 @@ pub struct Full;
 enum Name {
     Skeleton(Skeleton),
     Whole(Structure),
+}
+
+impl Domain {
+    /// What a canonical structure must share with others to be joined with them, as a structure.
+    pub(crate) fn frame(self, s: &Structure) -> Structure {
+        let mut frame = s.clone();
+        match self {
+            Domain::Disjunctive => {}
+            Domain::Links(names) => {
+                for node in frame.nodes.iter_mut().filter(|node| node.many || node.mask & names == 0) {
+                    (node.row, node.other) = (0, 0);
+                }
+            }
+            Domain::Joined => {
+                frame.nodes.retain(|node| !node.many);
+                for node in &mut frame.nodes {
+                    (node.row, node.other) = (0, 0);
+                }
+            }
+        }
+        frame
+    }
 }
 
 /// Structures by number; `K` tells apart what must not be joined.
@@ -49,7 +75,7 @@ impl<K: Hash + Eq + Clone> Store<K> {
     pub fn add(&mut self, key: &K, s: Structure) -> Result<(u32, bool), Full> {
         let name = match self.domain {
             Domain::Joined => Name::Skeleton(s.skeleton()),
-            Domain::Disjunctive => Name::Whole(s.clone()),
+            finer => Name::Whole(finer.frame(&s)),
         };
         let fresh = self.all.len() as u32;
         match self.ids.entry((key.clone(), name)) {
@@ -74,7 +100,7 @@ impl<K: Hash + Eq + Clone> Store<K> {
     pub fn covers(&self, key: &K, s: &Structure) -> bool {
         let name = match self.domain {
             Domain::Joined => Name::Skeleton(s.skeleton()),
-            Domain::Disjunctive => Name::Whole(s.clone()),
+            finer => Name::Whole(finer.frame(s)),
         };
         match self.ids.get(&(key.clone(), name)) {
             None => false,

@@ -53,7 +53,7 @@ pub struct Found {
 const BATCH: usize = 512;
 
 /// Closes the views of a program under steps and interference.
-pub fn analyse(steps: &Steps<'_, '_>, start: Structure, budget: &Budget<'_>) -> Found {
+pub fn analyse(steps: &Steps<'_, '_>, start: Structure, domain: Domain, budget: &Budget<'_>) -> Found {
     let mut search = Search {
         steps,
         ops: (0..steps.layout.roles.len()).collect(),
@@ -63,7 +63,8 @@ pub fn analyse(steps: &Steps<'_, '_>, start: Structure, budget: &Budget<'_>) -> 
         ids: FxHashMap::default(),
         added: FxHashSet::default(),
         open_views: VecDeque::new(),
-        heaps: Heaps::default(),
+        heaps: Heaps::new(domain),
+        domain,
         shared: Vec::new(),
         open_heaps: BTreeSet::new(),
         records: Store::new(Domain::Joined),
@@ -123,6 +124,7 @@ struct Search<'a, 'p> {
     added: FxHashSet<(Thread, u32)>,
     open_views: VecDeque<u32>,
     heaps: Heaps,
+    domain: Domain,
     /// What is known of each heap.
     shared: Vec<Seen>,
     /// Heaps whose interference is due, by a view that shows them: views that were met early lead to later ones, and are complete before these have their turn.
@@ -170,7 +172,7 @@ impl Search<'_, '_> {
     }
 
     fn found(self) -> Found {
-        let mut views = Store::new(Domain::Joined);
+        let mut views = Store::new(self.domain);
         for view in self.views {
             // Each has a skeleton of its own, so nothing is joined and nothing can be too large.
             let _ = views.add(&(), view.s);

@@ -85,6 +85,7 @@ const ROWS: &[Row] = &[
     row("Vechev–Yahav set, any", "correct/vechev-yahav-set", &[], "proved", 20.0, None),
     row("Michael set, any", "correct/michael-set", &[], "proved", 20.0, None),
     row("elimination stack, any", "correct/elimination-stack", &[], "proved", 20.0, None),
+    row("coarse set, refined, any", "correct/coarse-set", &[], "proved", 20.0, None),
     row("Treiber with free and a count, any", "correct/treiber-counted", &[], "proved", 20.0, None),
     row("Treiber, points inferred", "correct/treiber", &["--points", "inferred"], "proved", 1.0, None),
     row("two-lock, points inferred", "correct/two-lock", &["--points", "inferred"], "proved", 1.0, None),

@@ -119,7 +119,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     if let (Some(path), Verdict::Proved(proof)) = (&shape.certificate, &report.verdict)
         && let (Ok(layout), Invariant::Views(found)) = (Layout::new(program), &proof.invariant)
     {
-        write(path, &certificate::write(&layout, &proof.points, found))?;
+        write(path, &certificate::write(&layout, &proof.points, &proof.precision, found))?;
     }
     let told = Told { program, text, report: &report, scope: shape.threads };
     let shown = if args.json { told.as_json() } else { told.as_text() };
@@ -146,7 +146,7 @@ fn recheck(path: &Path, program: &Program) -> Result<Exit, Fault> {
             "name a file written by `--certificate`",
         )
     })?;
-    let checked = Layout::new(program).and_then(|layout| certificate::recheck(&layout, &text));
+    let checked = certificate::recheck(program, &text);
     let (line, exit) = match checked {
         Ok((views, records)) => (
             format!("proved: the certificate is closed under every step: {views} views, {records} records\n"),
@@ -198,6 +198,9 @@ impl Told<'_> {
                 }
                 if proof.given_failed {
                     out.push_str("  with the points that the program gives there is no proof; these were found instead\n");
+                }
+                for line in self.told_apart(proof) {
+                    let _ = writeln!(out, "  added because the proof failed without: {line}");
                 }
                 let _ = writeln!(
                     out,
@@ -330,6 +333,10 @@ impl Told<'_> {
             Verdict::Proved(proof) => json!(self.points(proof)),
             _ => serde_json::Value::Null,
         };
+        let added = match &report.verdict {
+            Verdict::Proved(proof) => json!(self.told_apart(proof)),
+            _ => serde_json::Value::Null,
+        };
         let object = json!({
             "verdict": verdict,
             "basis": basis,
@@ -337,11 +344,17 @@ impl Told<'_> {
             "operations": self.program.operations.len(),
             "structures": report.structures,
             "points": points,
+            "predicates_added": added,
             "points_tried": report.tried,
             "elapsed_s": report.elapsed.as_secs_f64(),
             "counterexample": counterexample,
         });
         format!("{object}\n")
+    }
+
+    /// The predicates that were added to names and kinds.
+    fn told_apart(&self, proof: &Proof) -> Vec<String> {
+        Layout::new(self.program).map_or_else(|_| Vec::new(), |layout| proof.precision.words(&layout))
     }
 
     /// What a proof covers and assumes.

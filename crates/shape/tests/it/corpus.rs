@@ -5,7 +5,13 @@ use std::time::Duration;
 
 use linpoint_lang::Program;
 use linpoint_model::{Bounds, Mode, Workload, explore};
-use linpoint_shape::prove::{Choice, Report, Scope, Settings, Verdict, prove};
+use linpoint_shape::certificate;
+use linpoint_shape::concrete::World;
+use linpoint_shape::cover::cover;
+use linpoint_shape::layout::Layout;
+use linpoint_shape::prove::{Choice, Invariant, Report, Scope, Settings, Verdict, prove};
+use linpoint_shape::refine::{self, Precision};
+use linpoint_shape::run::Steps;
 
 /// The programs of a folder of the corpus.
 pub fn programs(folder: &str) -> Vec<(PathBuf, String)> {
@@ -105,6 +111,32 @@ fn without_points_the_textbook_points_are_found() {
         let report = prove(&program(name), &settings);
         assert_eq!(verdict(&report), "proved", "{name}");
     }
+}
+
+#[test]
+fn what_fails_is_refined() {
+    let program = program("coarse-set");
+    let Verdict::Proved(proof) = prove(&program, &Settings::default()).verdict else {
+        panic!("it is proved");
+    };
+    let layout = Layout::new(&program).expect("modelled");
+    let words = proof.precision.words(&layout);
+    assert!(
+        words.len() == 2 && words.iter().all(|word| word.ends_with("is kept after its last use")),
+        "{words:?}"
+    );
+    let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
+    // Concrete states are covered, by what is left without what was added.
+    let views = refine::forget(&layout, &found.views).expect("it fits");
+    let steps = Steps { layout: &layout, points: &proof.points };
+    let world = World::new(&layout, &proof.points, 2, 2);
+    let coverage = cover(&steps, &world, 2, 20_000, Some(&views), None).expect("no run goes wrong");
+    assert_eq!(coverage.missed, 0, "{coverage:?}");
+    // A certificate says what was added, and needs it.
+    let text = certificate::write(&layout, &proof.points, &proof.precision, found);
+    assert!(certificate::recheck(&program, &text).is_ok());
+    let without = certificate::write(&layout, &proof.points, &Precision::default(), found);
+    assert!(certificate::recheck(&program, &without).is_err());
 }
 
 #[test]

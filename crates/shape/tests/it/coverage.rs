@@ -29,7 +29,7 @@ fn check(name: &str, points: Option<Points>, bounds: &[(usize, u8)], most: usize
     };
     for points in &tried {
         let steps = Steps { layout: &layout, points };
-        let found = views::analyse(&steps, start.clone(), &budget);
+        let found = views::analyse(&steps, start.clone(), Domain::Joined, &budget);
         if !matches!(found.end, End::Proved) {
             continue;
         }

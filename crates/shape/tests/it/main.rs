@@ -4,3 +4,4 @@ mod corpus;
 mod coverage;
 mod mutants;
 mod refused;
+mod samples;
