@@ -2,8 +2,9 @@
 //!
 //! # The same model
 //!
-//! Both take the same steps: those that other threads can notice, a call together with the first, a return with the last. Both choose each operation freely and
-//! push a new value each time. Both look for histories that are not linearizable.
+//! Both take the same steps: those that touch what others can get at, a call together with the first, a return with the last. Both choose each operation freely and
+//! push a new value each time. Both look for histories that are not linearizable. For this, two reductions of ours are off that the other has not got: data keeps its names, and a read of what nobody ever
+//! changes is a step of its own. A row of its own shows the search as it is used, with these on: it has a tenth of the states, so a larger share of its time goes into what is worked out once.
 //!
 //! # What each counts
 //!
@@ -63,11 +64,14 @@ impl Run {
     }
 }
 
-fn ours() -> (usize, usize, bool) {
+/// The search as it is used, or on the same model as the peer.
+fn ours(data: bool, fixed: bool) -> (usize, usize, bool) {
     let text = include_str!("../../../corpus/correct/treiber.lin");
     let (programs, _) = compile(text);
     let workload = Workload::general(&programs[0], THREADS, OPS.into());
-    let explored = explore(&programs[0], &workload, Mode::Anywhere, &Bounds::default());
+    let mut bounds = Bounds::default();
+    (bounds.reductions.data, bounds.reductions.fixed) = (data, fixed);
+    let explored = explore(&programs[0], &workload, Mode::Anywhere, &bounds);
     assert!(matches!(explored.verdict, Verdict::Holds), "{:?}", explored.verdict);
     (explored.states, explored.transitions as usize, true)
 }
@@ -83,12 +87,13 @@ fn main() {
     println!(
         "Treiber stack, {THREADS} threads with {OPS} operations each, one core; best of {ROUNDS} rounds\n"
     );
-    let searches: [(&str, fn() -> (usize, usize, bool)); 3] = [
-        ("linpoint: every history linearizable", ours),
+    let searches: [(&str, fn() -> (usize, usize, bool)); 4] = [
+        ("linpoint: every history linearizable", || ours(false, false)),
         ("stateright: every history linearizable", || peer(true)),
         ("stateright: nothing checked", || peer(false)),
+        ("linpoint as it is used", || ours(true, true)),
     ];
-    let mut best: [Option<Run>; 3] = [None; 3];
+    let mut best: [Option<Run>; 4] = [None; 4];
     for _ in 0..ROUNDS {
         for (best, (_, search)) in best.iter_mut().zip(&searches) {
             let run = Run::of(search);
@@ -108,11 +113,12 @@ fn main() {
             run.steps as f64 / run.cpu_s,
         );
     }
-    if let [Some(ours), Some(checked), Some(bare)] = best {
+    if let [Some(ours), Some(checked), Some(bare), Some(used)] = best {
         println!(
             "\nstates per second: {:.1} times stateright that checks the same, {:.1} times stateright that checks nothing",
             ours.rate() / checked.rate(),
             ours.rate() / bare.rate()
         );
+        println!("time to the verdict: {:.1} times less with all reductions", ours.cpu_s / used.cpu_s);
     }
 }

@@ -69,6 +69,9 @@ pub struct ExploreArgs {
     /// Give up beyond this much memory, such as `4GiB`, which it is if not given
     #[arg(long, value_name = "SIZE", value_parser = crate::args::bytes)]
     pub memory_limit: Option<usize>,
+    /// Look at states on so many cores; on all of them if not given. What is found is the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
     /// Take this run again, as a counterexample gives it, instead of looking for one
     #[arg(long, value_name = "TOKEN")]
     pub replay: Option<String>,
@@ -109,6 +112,10 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
             (_, true, _) => Demand::LockFree,
             (.., true) => Demand::ObstructionFree,
             _ => Demand::Nothing,
+        },
+        workers: match args.workers {
+            Some(workers) => workers.into(),
+            None => std::thread::available_parallelism().map_or(1, usize::from),
         },
         ..Bounds::default()
     };
@@ -351,8 +358,17 @@ fn reason(program: &Program, violation: &Violation, text: &str) -> String {
 /// What a `holds` rests on.
 fn basis(program: &Program, workload: &Workload, explored: &Explored, who: &str) -> String {
     let mut data = String::from(if explored.distinct_data { ", each piece of data distinct" } else { "" });
-    if workload.tries_few_values(program, explored.distinct_data) {
-        let _ = write!(data, ", arguments from 0 to {} (--values)", workload.values - 1);
+    let few = workload.few_values(program, explored.distinct_data);
+    let tried = match (few.numbers, few.data) {
+        (false, false) => String::new(),
+        (true, false) => format!("arguments from 0 to {}", workload.values - 1),
+        (false, true) => format!("data from {} values", workload.values),
+        (true, true) => {
+            format!("arguments from 0 to {} and data from {} values", workload.values - 1, workload.values)
+        }
+    };
+    if !tried.is_empty() {
+        let _ = write!(data, ", {tried} (--values)");
     }
     let spec = match program.spec {
         SpecSource::Nothing => "; it has no specification: only errors and asserts were looked for",

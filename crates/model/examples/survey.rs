@@ -1,4 +1,4 @@
-//! Explores programs with their clients and says what came out: `survey [--points] [--threads N --ops N] [--time S] FILE…`.
+//! Explores programs with their clients and says what came out: `survey [--points] [--plain] [--threads N --ops N] [--workers N] [--time S] FILE…`.
 
 use std::time::Duration;
 
@@ -8,11 +8,15 @@ use linpoint_model::{Bounds, Mode, Verdict, Workload, explore};
 fn main() {
     let mut args = std::env::args().skip(1);
     let (mut mode, mut threads, mut ops, mut time) = (Mode::Anywhere, None, 2, 60);
+    let (mut plain, mut workers) = (false, 1);
     let mut files = Vec::new();
     while let Some(arg) = args.next() {
         let mut number = || args.next().and_then(|n| n.parse().ok()).unwrap_or(2);
         match arg.as_str() {
             "--points" => mode = Mode::AtPoints,
+            // Data keeps its names, and every read of what others can get at is a step.
+            "--plain" => plain = true,
+            "--workers" => workers = number(),
             "--threads" => threads = Some(number()),
             "--ops" => ops = number() as u32,
             "--time" => time = number() as u64,
@@ -28,7 +32,10 @@ fn main() {
                 (None, Some(client)) => Workload::of(client),
                 (None, None) => Workload::general(program, 2, 2),
             };
-            let bounds = Bounds { time: Some(Duration::from_secs(time)), ..Bounds::default() };
+            let mut bounds = Bounds { time: Some(Duration::from_secs(time)), workers, ..Bounds::default() };
+            if plain {
+                (bounds.reductions.data, bounds.reductions.fixed) = (false, false);
+            }
             let explored = explore(program, &workload, mode, &bounds);
             let verdict = match &explored.verdict {
                 Verdict::Holds => "holds".to_owned(),

@@ -5,7 +5,7 @@ use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{
-    Action, Client, ClientThread, Exit, Expr, NONE, OpId, Operation, Place, SpecSource, Type, Word,
+    Action, Client, ClientThread, Exit, Expr, NONE, OpId, Operation, Place, Slot, SpecSource, Type, Word,
 };
 
 /// Threads and what each calls.
@@ -29,20 +29,31 @@ impl Workload {
         Workload { threads: client.threads.clone(), values: 2 }
     }
 
-    /// Are arguments chosen from a few [`values`](Workload::values), so that other values were not tried? `distinct` says whether each piece of data is distinct.
-    pub fn tries_few_values(&self, program: &Program, distinct: bool) -> bool {
-        let chosen = |ty: &Type| match ty {
-            Type::Option(inner) => **inner == Type::Int || **inner == Type::Data && !distinct,
-            ty => *ty == Type::Int || *ty == Type::Data && !distinct,
-        };
-        let called = self.threads.iter().filter_map(|thread| match thread {
-            ClientThread::Any(ops, _) => Some(ops),
-            ClientThread::Calls(_) => None,
-        });
-        called.flatten().any(|op| {
-            let operation = program.operation(*op);
-            operation.locals[..operation.params].iter().any(|slot| slot.bounds.is_none() && chosen(&slot.ty))
-        })
+    /// Which arguments are chosen from a few [`values`](Workload::values), so that other values were not tried. `distinct` says whether each piece of data is distinct.
+    pub fn few_values(&self, program: &Program, distinct: bool) -> FewValues {
+        let mut few = FewValues::default();
+        let mut most = 0;
+        for thread in &self.threads {
+            let ClientThread::Any(ops, count) = thread else { continue };
+            let mut data = 0;
+            for op in ops {
+                let operation = program.operation(*op);
+                let params = operation.locals[..operation.params].iter().filter(|slot| slot.bounds.is_none());
+                let of = |wanted: Type| {
+                    let is = |slot: &&Slot| match &slot.ty {
+                        Type::Option(inner) => **inner == wanted,
+                        ty => *ty == wanted,
+                    };
+                    params.clone().filter(is).count()
+                };
+                few.numbers |= of(Type::Int) > 0;
+                data = data.max(of(Type::Data));
+            }
+            most += data * *count as usize;
+        }
+        // As many values as there are arguments, and the one that data starts with, are as good as all.
+        few.data = !distinct && most > 0 && (self.values as usize) <= most;
+        few
     }
 
     /// How many calls a thread makes.
@@ -52,6 +63,15 @@ impl Workload {
             ClientThread::Calls(calls) => calls.len(),
         }
     }
+}
+
+/// Which arguments are chosen from a few values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FewValues {
+    /// Numbers without a range.
+    pub numbers: bool,
+    /// Data that is compared.
+    pub data: bool,
 }
 
 /// The calls that a thread may make next. A word of [`FRESH`] stands for a value that no call had yet.

@@ -1,5 +1,6 @@
 //! What a search is asked, and what it answers.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
@@ -8,6 +9,7 @@ use linpoint_lang::program::{ClaimId, Word};
 
 use crate::claims::Claims;
 use crate::client::{Workload, arguments, is_data_independent};
+use crate::data::Data;
 use crate::fusion::{Noticed, local_nodes};
 use crate::monitor::Monitor;
 use crate::pack::Packer;
@@ -49,6 +51,10 @@ pub struct Bounds {
     pub stepper: Stepper,
     /// Are the program's claims decided?
     pub claims: Deciding,
+    /// So many cores look at states, where there are enough of them. That changes nothing but the time it takes.
+    pub workers: usize,
+    /// Levels with at least so many states are shared among workers.
+    pub shared_from: usize,
 }
 
 /// What is done about claims.
@@ -74,13 +80,17 @@ pub enum Stepper {
 pub struct Reductions {
     /// Steps that others cannot notice are taken with the step before.
     pub fusion: bool,
+    /// Among these are reads of what nobody ever changes.
+    pub fixed: bool,
     /// Threads with the same to do are interchangeable.
     pub symmetry: bool,
+    /// Values of data are interchangeable.
+    pub data: bool,
 }
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        let reductions = Reductions { fusion: true, symmetry: true };
+        let reductions = Reductions { fusion: true, fixed: true, symmetry: true, data: true };
         Bounds {
             time: None,
             memory: 4 << 30,
@@ -91,6 +101,8 @@ impl Default for Bounds {
             reductions,
             stepper: Stepper::Compiled,
             claims: Deciding::Decided,
+            workers: 1,
+            shared_from: 1 << 11,
         }
     }
 }
@@ -258,11 +270,15 @@ pub(crate) fn explorer<'p>(
         bounds.preemptions.is_some() || matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
     let reference = Reference::new(program, &sizes, threads);
     let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread);
+    let distinct = is_data_independent(program);
+    let renamed = bounds.reductions.data && claims.is_none();
+    let data = if renamed { Data::new(&machine, workload, distinct) } else { None };
     Ok(Explorer {
-        arguments: arguments(&machine, workload, is_data_independent(program)),
+        arguments: arguments(&machine, workload, distinct),
         local: match bounds.reductions.fusion {
             true => {
-                local_nodes(program, Noticed { points: mode == Mode::AtPoints, claims: claims.is_some() })
+                let (points, claims) = (mode == Mode::AtPoints, claims.is_some());
+                local_nodes(program, Noticed { points, claims, fixed_reads: !bounds.reductions.fixed })
             }
             false => vec![false; program.nodes.len()],
         },
@@ -275,8 +291,11 @@ pub(crate) fn explorer<'p>(
             by_thread || claims.is_some() || of_threads || !bounds.reductions.symmetry,
         ),
         monitor: reference.map(|reference| {
-            Monitor::new(reference, threads, mode == Mode::AtPoints, without_points(program))
+            let at_points = mode == Mode::AtPoints;
+            Monitor::new(reference, threads, at_points, without_points(program))
         }),
+        data: data.map(Arc::new),
+        mode,
         machine,
         claims,
         workload,

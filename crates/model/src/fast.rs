@@ -10,6 +10,7 @@ use linpoint_lang::program::{ClientThread, MarkKind, OpId, Word};
 use rustc_hash::FxHashMap;
 
 use crate::client::{FRESH, Workload};
+use crate::data::Data;
 use crate::monitor::Monitor;
 use crate::namer::{Namer, Walk};
 use crate::reference::{CallId, ResultId};
@@ -56,6 +57,20 @@ impl Names {
         self.threads.clear();
     }
 
+    /// The name with this number.
+    pub fn get(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
+    }
+
+    /// Adds names behind these.
+    pub fn append(&mut self, other: &Names) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.ends.extend(other.ends.iter().map(|end| start + end));
+        self.threads.extend_from_slice(&other.threads);
+    }
+
     /// Each name.
     pub fn iter(&self) -> Each<'_> {
         Each { bytes: &self.bytes, ends: self.ends.iter(), start: 0 }
@@ -70,6 +85,8 @@ pub(crate) struct Fast<'e> {
     pub local: &'e [bool],
     /// The operation of each node.
     pub ops: Vec<OpId>,
+    /// Where data is, if it is renamed.
+    pub data: Option<&'e Data>,
     pub namer: Namer,
     pub memory: Scratch,
 }
@@ -160,12 +177,12 @@ impl Fast<'_> {
                 self.make_call(monitor, parent, thread, (*op, args, key))
             }
             ClientThread::Any(ops, _) => {
+                let who = match monitor {
+                    Some(monitor) if monitor.by_thread => thread as u64,
+                    _ => 0,
+                };
                 for op in ops {
                     for (index, args) in arguments[op.index()].iter().enumerate() {
-                        let who = match monitor {
-                            Some(monitor) if monitor.reference.by_thread => thread as u64,
-                            _ => 0,
-                        };
                         let key = who << 56 | u64::from(op.0) << 32 | index as u64;
                         self.make_call(monitor, parent, thread, (*op, args, key))?;
                     }
@@ -183,7 +200,13 @@ impl Fast<'_> {
         thread: usize,
         (op, args, key): (OpId, &[Word], u64),
     ) -> Result<(), Unusual> {
+        let in_use = match self.data {
+            Some(data) => data.admits(op.index(), args, parent.fresh),
+            None => Some(parent.fresh),
+        };
+        let Some(in_use) = in_use else { return Ok(()) };
         let mut walk = self.copy(parent);
+        walk.fresh = in_use;
         let Scratch { given, calls, .. } = &mut self.memory;
         given.clear();
         given.extend_from_slice(args);
@@ -194,10 +217,8 @@ impl Fast<'_> {
         walk.made[thread] += 1;
         self.code.call(&mut walk.words, thread, op, given);
         if let Some(monitor) = monitor {
-            let call = *calls.entry((key, parent.fresh)).or_insert_with(|| {
-                let who = if monitor.reference.by_thread { thread } else { 0 };
-                monitor.reference.call(who, op, given)
-            });
+            let call =
+                *calls.entry((key, parent.fresh)).or_insert_with(|| monitor.call_id(thread, op, given));
             walk.monitor = monitor.call(walk.monitor, thread, call);
         }
         self.run_locally(monitor, walk, thread, End::Ready)?;
@@ -363,7 +384,7 @@ impl Fast<'_> {
             let Event::Point(point) = event else { continue };
             let found = match point.kind {
                 MarkKind::Lin => {
-                    let result = point.result.map(|words| monitor.reference.result(op, &words));
+                    let result = point.result.map(|words| monitor.result_id(op, &words));
                     monitor.point(walk.monitor, point.thread, result)
                 }
                 MarkKind::Query => monitor.query(walk.monitor, point.thread),
@@ -379,10 +400,10 @@ impl Fast<'_> {
                 _ => None,
             };
             let result = match key {
-                Some(key) => *results
-                    .entry((op, words.len(), key))
-                    .or_insert_with(|| monitor.reference.result(op, words)),
-                None => monitor.reference.result(op, words),
+                Some(key) => {
+                    *results.entry((op, words.len(), key)).or_insert_with(|| monitor.result_id(op, words))
+                }
+                None => monitor.result_id(op, words),
             };
             walk.monitor = monitor.returns(walk.monitor, thread, result).map_err(|_| Unusual)?;
         }

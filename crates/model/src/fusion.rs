@@ -1,7 +1,11 @@
-//! Which control points others cannot notice: all steps there touch only locals, and records that nobody else can have a pointer to.
+//! Which control points others cannot notice: all steps there touch only locals, records that nobody else can have a pointer to, and places that nobody ever changes.
 //!
 //! A record is *private* to a local from its `new` until the local is copied, stored or passed anywhere. That is a property of paths, joined by "on every path"; it is
 //! never wrong, and finds what matters: the node that an operation makes and fills before it links it.
+//!
+//! A shared variable that no operation writes is *fixed* once threads run, and so is a field that is written only while its record is private, of a kind of record that is never
+//! freed: the key of a node, the list's first node. Who reads a fixed place reads the same whenever it does, so the step commutes with all steps of others. Where claims are decided, nothing counts as fixed: a claim may
+//! wait for the read itself.
 
 use linpoint_lang::Program;
 use linpoint_lang::program::{Action, Edge, Exit, Expr, LocalId, Operation, Place, Term};
@@ -13,23 +17,83 @@ pub(crate) struct Noticed {
     pub points: bool,
     /// What claims wait for.
     pub claims: bool,
+    /// Reads of what nobody ever changes.
+    pub fixed_reads: bool,
 }
 
 /// For each node: may its steps be taken together with the step before?
 pub(crate) fn local_nodes(program: &Program, noticed: Noticed) -> Vec<bool> {
     let points = noticed.points;
     let mut local = vec![false; program.nodes.len()];
+    let fixed = if noticed.claims || noticed.fixed_reads { Fixed::default() } else { Fixed::of(program) };
     for (op, operation) in program.operations.iter().enumerate() {
         let claimed = if noticed.claims { Claimed::of(program, op) } else { Claimed::default() };
         let private = private_at(program, operation);
         for (index, private) in private.into_iter().enumerate() {
             let Some(private) = private else { continue };
-            local[index] =
-                program.nodes[index].edges.iter().all(|edge| is_local(program, edge, &private, points))
-                    && !program.nodes[index].edges.iter().any(|edge| claimed.concerns(edge));
+            local[index] = program.nodes[index]
+                .edges
+                .iter()
+                .all(|edge| is_local(program, edge, (&private, &fixed), points))
+                && !program.nodes[index].edges.iter().any(|edge| claimed.concerns(edge));
         }
     }
     local
+}
+
+/// Places that nobody changes once threads run.
+#[derive(Default)]
+struct Fixed {
+    /// Slots of each shared variable, fields of each kind of record.
+    globals: Vec<Vec<bool>>,
+    fields: Vec<Vec<bool>>,
+}
+
+impl Fixed {
+    fn of(program: &Program) -> Fixed {
+        let mut fixed = Fixed {
+            globals: program.globals.iter().map(|global| vec![true; global.slots.len()]).collect(),
+            fields: program.records.iter().map(|record| vec![!record.freed; record.fields.len()]).collect(),
+        };
+        for operation in &program.operations {
+            for (node, private) in program.nodes.iter().zip(private_at(program, operation)) {
+                let Some(private) = private else { continue };
+                node.edges.iter().for_each(|edge| fixed.see(edge, private.clone()));
+            }
+        }
+        fixed
+    }
+
+    /// What an edge writes is not fixed.
+    fn see(&mut self, edge: &Edge, mut private: Vec<bool>) {
+        for action in &edge.actions {
+            let single = Edge { actions: vec![action.clone()], exit: Exit::Return(vec![]), span: edge.span };
+            single.accesses(&mut |place, write| match place {
+                _ if !write || is_private(place, &private) => {}
+                Place::Global(global, slot) | Place::Element(global, _, slot) => {
+                    self.globals[global.index()][usize::from(*slot)] = false;
+                }
+                Place::Field(_, record, field) => {
+                    self.fields[record.index()][usize::from(*field)] = false;
+                }
+                Place::Local(_) => {}
+            });
+            private = after(&single, private);
+        }
+    }
+
+    fn has(&self, place: &Place) -> bool {
+        let found = match place {
+            Place::Global(global, slot) | Place::Element(global, _, slot) => {
+                self.globals.get(global.index()).and_then(|slots| slots.get(usize::from(*slot)))
+            }
+            Place::Field(_, record, field) => {
+                self.fields.get(record.index()).and_then(|fields| fields.get(usize::from(*field)))
+            }
+            Place::Local(_) => None,
+        };
+        found == Some(&true)
+    }
 }
 
 /// Steps of an operation that touch nothing shared, and matter to its claims in the order with steps of others.
@@ -131,12 +195,13 @@ fn leak(e: &Expr, private: &mut [bool]) {
     }
 }
 
-fn is_local(program: &Program, edge: &Edge, private: &[bool], points: bool) -> bool {
+fn is_local(program: &Program, edge: &Edge, (private, fixed): (&[bool], &Fixed), points: bool) -> bool {
     let mut alone = true;
     let mut private = private.to_vec();
     for action in &edge.actions {
         let single = Edge { actions: vec![action.clone()], exit: Exit::Return(vec![]), span: edge.span };
-        single.accesses(&mut |place, _| alone &= is_own(place, &private));
+        single
+            .accesses(&mut |place, write| alone &= is_private(place, &private) || !write && fixed.has(place));
         alone &= match action {
             Action::Mark(_) => !points,
             Action::Claim(_) | Action::Free(_) | Action::Lock(_) | Action::Unlock(_) => false,
@@ -147,13 +212,14 @@ fn is_local(program: &Program, edge: &Edge, private: &[bool], points: bool) -> b
     }
     if let Exit::Return(values) = &edge.exit {
         for value in values {
-            value.places(&mut |place| alone &= is_own(place, &private));
+            value.places(&mut |place| alone &= is_private(place, &private) || fixed.has(place));
         }
     }
     alone
 }
 
-fn is_own(place: &Place, private: &[bool]) -> bool {
+/// Can nobody else get at the place?
+fn is_private(place: &Place, private: &[bool]) -> bool {
     match place {
         Place::Local(_) => true,
         Place::Field(pointer, ..) => {

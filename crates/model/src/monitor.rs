@@ -2,56 +2,28 @@
 //!
 //! A configuration is a state of the specification and, for each open operation, whether it took effect and with which result. Effects are lazy: at a return,
 //! the returning operation takes effect if it has not yet, after any sequence of other open operations.
+//!
+//! # Several workers
+//!
+//! Each worker has a monitor of its own. All share the sets that were `known` when they set out, which nobody changes meanwhile, and the specification; what a worker finds besides is `new` and
+//! its own. When all are back, [`Monitor::gather`] gives the new sets their numbers in the order in which a single worker would have met them: by the number of the state that was looked
+//! at, and within it by the order of events. So numbers do not depend on who found what.
 
-use std::rc::Rc;
+mod configurations;
+mod tables;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::reference::{CallId, Reference, ResultId, SpecId};
+use linpoint_lang::program::{OpId, Word};
+
+use crate::data::Classes;
+use crate::reference::{CallId, Reference, ResultId};
+
+use configurations::{Set, Share, Work};
+use tables::Tables;
 
 /// A set of configurations, by number.
 pub(crate) type MonitorId = u32;
-
-/// No operation, an open one, or one that took effect with the result that is this number less two.
-type Status = u32;
-const IDLE: Status = 0;
-const OPEN: Status = 1;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Configuration {
-    spec: SpecId,
-    statuses: Statuses,
-}
-
-/// A status for each thread, in equal shares of the bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Statuses(u128);
-
-/// How many bits a status has.
-#[derive(Clone, Copy, Debug)]
-struct Share(u32);
-
-impl Share {
-    fn get(self, statuses: Statuses, thread: usize) -> Status {
-        (statuses.0 >> (thread as u32 * self.0)) as Status & ((1_u64 << self.0) - 1) as Status
-    }
-
-    fn set(self, statuses: Statuses, thread: usize, status: Status) -> Statuses {
-        let (shift, mask) = (thread as u32 * self.0, (1_u128 << self.0) - 1);
-        Statuses(statuses.0 & !(mask << shift) | u128::from(status) << shift)
-    }
-
-    /// Can a status not say that this was the result?
-    fn is_too_small(self, result: ResultId) -> bool {
-        u64::from(result) + 2 >= 1 << self.0
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Set {
-    calls: Vec<Option<CallId>>,
-    configurations: Vec<Configuration>,
-}
 
 /// What may happen to a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,12 +34,13 @@ enum Event {
     Point(usize, Option<ResultId>),
     /// The operation may have looked here.
     Query(usize),
-    /// Threads change places: the one that was at the number given comes to each place.
+    /// Threads change places: the one with the number given comes to each place, four bits a place, the first lowest.
     Permute(u64),
 }
 
 impl Event {
     /// A number for each; threads are fewer than sixteen.
+    #[inline]
     fn key(self) -> u64 {
         let of = |kind: u64, thread: usize, id: u32| kind << 60 | (thread as u64) << 32 | u64::from(id);
         match self {
@@ -90,69 +63,76 @@ pub(crate) enum Refused {
     Misplaced,
 }
 
+/// A set whose threads are in order and whose data has names, and what is left open about the names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settled {
+    pub id: MonitorId,
+    pub classes: Classes,
+}
+
+/// Threads in an order as a number.
+#[inline]
+fn pack(order: &[u8]) -> u64 {
+    order.iter().rev().fold(0, |key, thread| key << 4 | u64::from(*thread))
+}
+
 pub(crate) struct Monitor<'p> {
-    pub reference: Reference<'p>,
-    sets: Vec<Rc<Set>>,
-    ids: FxHashMap<Rc<Set>, MonitorId>,
-    table: FxHashMap<(MonitorId, u64), Result<MonitorId, Refused>>,
+    reference: Arc<Mutex<Reference<'p>>>,
+    /// Does it matter who calls?
+    pub by_thread: bool,
+    known: Arc<Tables>,
+    new: Tables,
     share: Share,
     /// There are more results than a status can tell apart: nothing it says from here on is to be trusted.
     pub overflowed: bool,
     /// Do operations take effect only at points?
     pub with_points: bool,
-    /// About how many bytes the sets take.
-    held: usize,
     /// Operations that have no points: they may take effect anywhere all the same.
-    free: Vec<bool>,
-}
-
-impl Refused {
-    fn err<T>(self) -> Result<T, Refused> {
-        Err(self)
-    }
+    free: Arc<[bool]>,
 }
 
 impl<'p> Monitor<'p> {
     pub fn new(reference: Reference<'p>, threads: usize, with_points: bool, free: Vec<bool>) -> Monitor<'p> {
-        let configurations = vec![Configuration { spec: 0, statuses: Statuses(0) }];
         let mut monitor = Monitor {
-            reference,
-            sets: Vec::new(),
-            ids: FxHashMap::default(),
-            table: FxHashMap::default(),
-            share: Share((128 / threads.max(1) as u32).min(32)),
+            by_thread: reference.by_thread,
+            reference: Arc::new(Mutex::new(reference)),
+            known: Arc::default(),
+            new: Tables::default(),
+            share: Share::among(threads),
             overflowed: false,
             with_points,
-            held: 0,
-            free,
+            free: free.into(),
         };
-        monitor.number(Set { calls: vec![None; threads], configurations });
+        monitor.new.number(Set::initial(threads), 0);
         monitor
     }
 
-    fn number(&mut self, mut set: Set) -> MonitorId {
-        set.configurations.sort_unstable();
-        set.configurations.dedup();
-        if let Some(id) = self.ids.get(&set) {
-            return *id;
-        }
-        let id = self.sets.len() as MonitorId;
-        self.held += 150 + set.configurations.capacity() * size_of::<Configuration>() + set.calls.len() * 8;
-        let set = Rc::new(set);
-        self.sets.push(Rc::clone(&set));
-        self.ids.insert(set, id);
-        id
+    /// The specification.
+    pub fn reference(&self) -> MutexGuard<'_, Reference<'p>> {
+        self.reference.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a call.
+    pub fn call_id(&self, thread: usize, op: OpId, args: &[Word]) -> CallId {
+        self.reference().call(if self.by_thread { thread } else { 0 }, op, args)
+    }
+
+    /// The number of a result.
+    pub fn result_id(&self, op: OpId, words: &[Word]) -> ResultId {
+        self.reference().result(op, words)
     }
 
     /// About how much memory it takes.
     pub fn memory(&self) -> usize {
-        self.held + self.table.capacity() * 40
+        self.known.memory() + self.new.memory()
     }
 
+    #[inline]
     pub fn call(&mut self, at: MonitorId, thread: usize, call: CallId) -> MonitorId {
         self.event(at, Event::Call(thread, call)).unwrap_or(at)
     }
 
+    #[inline]
     pub fn returns(&mut self, at: MonitorId, thread: usize, result: ResultId) -> Result<MonitorId, Refused> {
         self.event(at, Event::Return(thread, result))
     }
@@ -171,200 +151,145 @@ impl<'p> Monitor<'p> {
     }
 
     /// Thread `order[i]` becomes thread i.
+    #[inline]
     pub fn permute(&mut self, at: MonitorId, order: &[u8]) -> MonitorId {
-        let key = order.iter().fold(0_u64, |key, thread| key << 4 | u64::from(*thread));
-        self.event(at, Event::Permute(key)).unwrap_or(at)
+        self.event(at, Event::Permute(pack(order))).unwrap_or(at)
     }
 
-    fn event(&mut self, at: MonitorId, event: Event) -> Result<MonitorId, Refused> {
-        let key = (at, event.key());
-        if let Some(found) = self.table.get(&key) {
+    /// The same, and data is named after the part it plays in the set.
+    #[inline]
+    pub fn settle(&mut self, at: MonitorId, order: &[u8]) -> Settled {
+        let key = (at, pack(order));
+        if (at as usize) < self.known.len()
+            && let Some(found) = self.known.settled(&key)
+        {
             return *found;
         }
-        let set = Rc::clone(&self.sets[at as usize]);
-        let after = match event {
-            Event::Call(thread, call) => Ok(self.call_in(&set, thread, call)),
-            Event::Return(thread, result) => self.return_in(&set, thread, result),
-            Event::Point(thread, result) => self.point_in(&set, thread, result),
-            Event::Query(thread) => self.query_in(&set, thread),
-            Event::Permute(key) => Ok(self.permute_in(&set, key)),
+        match self.new.settled(&key) {
+            Some(found) => *found,
+            None => self.work_out_settled(key, order),
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, at: MonitorId, event: Event) -> Result<MonitorId, Refused> {
+        let key = (at, event.key());
+        if (at as usize) < self.known.len()
+            && let Some(found) = self.known.after(&key)
+        {
+            return found;
+        }
+        match self.new.after(&key) {
+            Some(found) => found,
+            None => self.work_out(key, event),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn work_out(&mut self, key: (MonitorId, u64), event: Event) -> Result<MonitorId, Refused> {
+        let set = self.set(key.0);
+        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = Work {
+            reference: &mut reference,
+            share: self.share,
+            with_points: self.with_points,
+            free: &self.free,
+            overflowed: false,
         };
-        let found = after.map(|set| self.number(set));
-        self.table.insert(key, found);
+        let after = match event {
+            Event::Call(thread, call) => Ok(work.call_in(&set, thread, call)),
+            Event::Return(thread, result) => work.return_in(&set, thread, result),
+            Event::Point(thread, result) => work.point_in(&set, thread, result),
+            Event::Query(thread) => work.query_in(&set, thread),
+            Event::Permute(key) => {
+                let order: Vec<usize> =
+                    (0..set.calls.len()).map(|i| (key >> (4 * i) & 15) as usize).collect();
+                Ok(work.rename_in(&set, &order, None))
+            }
+        };
+        self.overflowed |= work.overflowed;
+        drop(reference);
+        let found = after.map(|mut set| {
+            set.settle();
+            self.number(set)
+        });
+        self.new.remember(key, found);
         found
     }
 
-    fn call_in(&self, set: &Set, thread: usize, call: CallId) -> Set {
-        let mut calls = set.calls.clone();
-        calls[thread] = Some(call);
-        let opened = |c: &Configuration| Configuration {
-            spec: c.spec,
-            statuses: self.share.set(c.statuses, thread, OPEN),
+    #[cold]
+    #[inline(never)]
+    fn work_out_settled(&mut self, key: (MonitorId, u64), order: &[u8]) -> Settled {
+        let set = self.set(key.0);
+        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = Work {
+            reference: &mut reference,
+            share: self.share,
+            with_points: self.with_points,
+            free: &self.free,
+            overflowed: false,
         };
-        Set { calls, configurations: set.configurations.iter().map(opened).collect() }
+        let order: Vec<usize> = order.iter().map(|thread| usize::from(*thread)).collect();
+        let (set, classes) = work.settle_in(&set, &order);
+        self.overflowed |= work.overflowed;
+        drop(reference);
+        let found = Settled { id: self.number(set), classes };
+        self.new.remember_settled(key, found);
+        found
     }
 
-    fn return_in(&mut self, set: &Set, thread: usize, result: ResultId) -> Result<Set, Refused> {
-        let mut after = Vec::with_capacity(set.configurations.len() * 2);
-        for configuration in &set.configurations {
-            match self.share.get(configuration.statuses, thread) {
-                OPEN if !self.is_free(set.calls[thread]) => {}
-                OPEN => self.effects(&set.calls, *configuration, thread, result, &mut after),
-                status if status == result + 2 => after.push(*configuration),
-                _ => {}
-            }
-        }
-        if after.is_empty() {
-            return Refused::Impossible.err();
-        }
-        for configuration in &mut after {
-            configuration.statuses = self.share.set(configuration.statuses, thread, IDLE);
-        }
-        let mut calls = set.calls.clone();
-        calls[thread] = None;
-        Ok(Set { calls, configurations: after })
-    }
-
-    /// The configuration after an operation took effect.
-    fn took(
-        &mut self,
-        before: Configuration,
-        thread: usize,
-        (result, spec): (ResultId, SpecId),
-    ) -> Configuration {
-        self.overflowed |= self.share.is_too_small(result);
-        Configuration { spec, statuses: self.share.set(before.statuses, thread, result + 2) }
-    }
-
-    /// Every sequence of open operations that ends with this thread's taking effect with this result.
-    fn effects(
-        &mut self,
-        calls: &[Option<CallId>],
-        start: Configuration,
-        thread: usize,
-        result: ResultId,
-        after: &mut Vec<Configuration>,
-    ) {
-        // Few operations are open at once, so few configurations are met: a look at each is soon done.
-        let mut met = Vec::with_capacity(8);
-        met.push(start);
-        let mut next = 0;
-        while let Some(&configuration) = met.get(next) {
-            next += 1;
-            for (other, call) in calls.iter().enumerate() {
-                let Some(call) = call else { continue };
-                if self.share.get(configuration.statuses, other) != OPEN || !self.is_free(Some(*call)) {
-                    continue;
-                }
-                for index in self.reference.outcome_range(configuration.spec, *call) {
-                    let outcome = self.reference.outcome(index);
-                    if other == thread && outcome.0 != result {
-                        continue;
-                    }
-                    let next = self.took(configuration, other, outcome);
-                    if other == thread {
-                        after.push(next);
-                    } else if !met.contains(&next) {
-                        met.push(next);
-                    }
-                }
-            }
+    fn set(&self, id: MonitorId) -> Arc<Set> {
+        match (id as usize).checked_sub(self.known.len()) {
+            None => self.known.set(id as usize),
+            Some(index) => self.new.set(index),
         }
     }
 
-    /// May the operation take effect anywhere?
-    fn is_free(&self, call: Option<CallId>) -> bool {
-        let op = call.map(|call| self.reference.calls[call as usize].op.index());
-        !self.with_points || op.is_some_and(|op| self.free[op])
+    /// The number of a set in order that may be new.
+    fn number(&mut self, set: Set) -> MonitorId {
+        match self.known.id(&set) {
+            Some(id) => id,
+            None => self.new.number(set, self.known.len()),
+        }
+    }
+}
+
+/// Several workers.
+impl<'p> Monitor<'p> {
+    /// A monitor for one more worker: it knows what is known, and nothing else.
+    pub fn another(&self) -> Monitor<'p> {
+        Monitor {
+            reference: Arc::clone(&self.reference),
+            known: Arc::clone(&self.known),
+            new: Tables::default(),
+            free: Arc::clone(&self.free),
+            ..*self
+        }
     }
 
-    /// Also what is possible if operations without points took effect before now. Points take effect at once, so these must not wait.
-    fn closed(&mut self, set: &Set) -> Vec<Configuration> {
-        let mut all = set.configurations.clone();
-        let mut seen: FxHashSet<Configuration> = all.iter().copied().collect();
-        let mut next = 0;
-        while next < all.len() {
-            let configuration = all[next];
-            next += 1;
-            for (other, call) in set.calls.iter().enumerate() {
-                let Some(call) = call.filter(|call| self.is_free(Some(*call))) else { continue };
-                if self.share.get(configuration.statuses, other) != OPEN {
-                    continue;
-                }
-                for index in self.reference.outcome_range(configuration.spec, call) {
-                    let outcome = self.reference.outcome(index);
-                    let after = self.took(configuration, other, outcome);
-                    if seen.insert(after) {
-                        all.push(after);
-                    }
-                }
-            }
-        }
-        all
+    /// How many sets all know.
+    pub fn known(&self) -> usize {
+        self.known.len()
     }
 
-    fn point_in(&mut self, set: &Set, thread: usize, result: Option<ResultId>) -> Result<Set, Refused> {
-        let Some(Some(call)) = set.calls.get(thread).copied() else { return Refused::Misplaced.err() };
-        let mut after = Vec::new();
-        // What a query assumed is dropped: the operation takes effect here.
-        for configuration in self.closed(set) {
-            if self.share.get(configuration.statuses, thread) != OPEN {
-                continue;
-            }
-            for index in self.reference.outcome_range(configuration.spec, call) {
-                let outcome = self.reference.outcome(index);
-                if result.is_none_or(|result| result == outcome.0) {
-                    after.push(self.took(configuration, thread, outcome));
-                }
-            }
-        }
-        if !set.configurations.iter().any(|c| self.share.get(c.statuses, thread) == OPEN) {
-            return Refused::Misplaced.err();
-        }
-        if after.is_empty() {
-            return Refused::Impossible.err();
-        }
-        Ok(Set { calls: set.calls.clone(), configurations: after })
+    /// The number of the state that is looked at: sets that are new are found there.
+    pub fn look_at(&mut self, state: u32) {
+        self.new.looking_at = state;
     }
 
-    /// The operation may have taken effect here, if that changes nothing; an earlier look is forgotten.
-    fn query_in(&mut self, set: &Set, thread: usize) -> Result<Set, Refused> {
-        let Some(Some(call)) = set.calls.get(thread).copied() else { return Refused::Misplaced.err() };
-        let mut after = Vec::new();
-        for &configuration in &set.configurations {
-            if self.share.get(configuration.statuses, thread) != OPEN {
-                continue;
-            }
-            after.push(configuration);
-            for index in self.reference.outcome_range(configuration.spec, call) {
-                let outcome = self.reference.outcome(index);
-                if outcome.1 == configuration.spec {
-                    after.push(self.took(configuration, thread, outcome));
-                }
-            }
+    /// Makes known to all what each found; for each and each of its new sets, the number that all know it by.
+    pub fn gather(monitors: &mut [&mut Monitor<'p>]) -> Vec<Vec<MonitorId>> {
+        let overflowed = monitors.iter().any(|monitor| monitor.overflowed);
+        let found = monitors.iter_mut().map(|monitor| std::mem::take(&mut monitor.new)).collect();
+        let [first, others @ ..] = monitors else { return Vec::new() };
+        // Nobody else holds on to what is known, so that it is changed without a copy.
+        others.iter_mut().for_each(|other| other.known = Arc::default());
+        let numbers = Arc::make_mut(&mut first.known).merge(found);
+        first.overflowed = overflowed;
+        for other in others {
+            (other.known, other.overflowed) = (Arc::clone(&first.known), overflowed);
         }
-        if after.is_empty() {
-            return Refused::Misplaced.err();
-        }
-        Ok(Set { calls: set.calls.clone(), configurations: after })
-    }
-
-    fn permute_in(&self, set: &Set, key: u64) -> Set {
-        let threads = set.calls.len();
-        let order: Vec<usize> =
-            (0..threads).map(|i| (key >> (4 * (threads - 1 - i)) & 15) as usize).collect();
-        // Where it matters who calls, threads are not sorted, and this is never asked.
-        debug_assert!(!self.reference.by_thread);
-        let permuted = |c: &Configuration| {
-            let each = order.iter().enumerate();
-            let place = |statuses, (new, old): (usize, &usize)| {
-                self.share.set(statuses, new, self.share.get(c.statuses, *old))
-            };
-            Configuration { spec: c.spec, statuses: each.fold(Statuses(0), place) }
-        };
-        Set {
-            calls: order.iter().map(|old| set.calls[*old]).collect(),
-            configurations: set.configurations.iter().map(permuted).collect(),
-        }
+        numbers
     }
 }

@@ -1,9 +1,11 @@
-//! One name for states that are the same but for the names of threads and records, written straight from the row of words.
+//! One name for states that are the same but for the names of threads, records and data, written straight from the row of words.
 //!
 //! The bytes are those that come of sorting the threads ([`Symmetry::sort`](crate::symmetry::Symmetry::sort)), renumbering the heap
-//! ([`Machine::canonical`]) and packing ([`Packer::pack`](crate::pack::Packer::pack)), one after the other. Here it is one pass: words are written
-//! in the order of the sorted threads, and a record gets its number when the first pointer to it is written; what is never met is never written. The slow way is the
+//! ([`Machine::canonical`]), renaming data ([`Data::rename`](crate::data::Data::rename)) and packing ([`Packer::pack`](crate::pack::Packer::pack)), one after the other. Here it is one pass: words are
+//! written in the order of the sorted threads, and a record or a value gets its number when it is first met; what is never met is never written. The slow way is the
 //! definition; both are compared on the whole corpus.
+
+mod room;
 
 use std::cmp::Ordering;
 
@@ -12,9 +14,12 @@ use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{NONE, Slot, Type, UNSET, Word};
 
 use crate::client::Workload;
-use crate::monitor::{Monitor, MonitorId};
-use crate::pack::{get, get_monitor, needs_headers, rare};
+use crate::data::{Classes, MOST, Naming, is_data};
+use crate::monitor::{Monitor, MonitorId, Settled};
+use crate::pack::{get, get_monitor, needs_headers};
 use crate::symmetry::{is_pointer, names_thread};
+
+use room::{Large, Room, SMALL_BYTES, SMALL_CELLS, Small};
 
 /// A state on the way: what [`Full`](crate::pack::Full) is, in a form that costs little to copy. Words of dead locals mean nothing.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +31,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
+    #[inline]
     pub fn copy_from(&mut self, other: &Walk) {
         self.words.clear();
         self.words.extend_from_slice(&other.words);
@@ -39,18 +45,13 @@ enum Kind {
     Plain,
     Pointer,
     Thread,
-}
-
-fn kind_of(ty: &Type) -> Kind {
-    match ty {
-        _ if is_pointer(ty) => Kind::Pointer,
-        _ if names_thread(ty) => Kind::Thread,
-        _ => Kind::Plain,
-    }
+    Data,
 }
 
 pub(crate) struct Namer {
     threads: usize,
+    /// Is data renamed?
+    data: bool,
     /// For each thread, the last before it that has the same to do.
     twin: Vec<Option<usize>>,
     shared: Vec<Kind>,
@@ -63,25 +64,33 @@ pub(crate) struct Namer {
     frame: usize,
     heap: usize,
     cell: usize,
-    scratch: Scratch,
+    small: Option<Box<Small>>,
+    large: Large,
 }
 
-/// What is used again for each name.
-#[derive(Default)]
-struct Scratch {
-    /// New numbers of cells, and cells by their old numbers, in the order of the new.
-    renumber: Vec<Word>,
-    met: Vec<usize>,
-    /// Where a name is written before its length is known.
-    buffer: Vec<u8>,
+/// How threads, and data, are renamed.
+struct Names<'n> {
+    /// Which thread comes to each place.
+    order: &'n [u8],
+    /// The place that each thread comes to.
+    place: [u8; 16],
+    /// The new names of values.
+    data: Naming,
+    renames: bool,
 }
 
 impl Namer {
-    pub fn new(machine: &Machine<'_>, workload: &Workload, distinct: bool) -> Namer {
+    pub fn new(machine: &Machine<'_>, workload: &Workload, distinct: bool, data: bool) -> Namer {
         let program = machine.program;
         let twin = |thread: usize| {
             let same = |other: &usize| workload.threads[*other] == workload.threads[thread];
             (0..thread).rev().find(same).filter(|_| !distinct)
+        };
+        let kind_of = |ty: &Type| match ty {
+            _ if is_pointer(ty) => Kind::Pointer,
+            _ if names_thread(ty) => Kind::Thread,
+            _ if data && is_data(ty) => Kind::Data,
+            _ => Kind::Plain,
         };
         let (mut live, mut live_ends) = (Vec::new(), Vec::new());
         for (alive, node) in live_locals(program).iter().zip(&program.nodes) {
@@ -94,6 +103,7 @@ impl Namer {
         let frame = machine.frame_range(0);
         Namer {
             threads: machine.threads,
+            data,
             twin: (0..machine.threads).map(twin).collect(),
             shared: machine.shared_slots().iter().map(|(_, slot)| kind_of(&slot.ty)).collect(),
             live,
@@ -104,83 +114,90 @@ impl Namer {
             frame: frame.len(),
             heap: machine.heap_start(),
             cell: machine.cell_width(),
-            scratch: Scratch::default(),
+            small: Some(Box::default()),
+            large: Large::default(),
         }
     }
 
     /// Adds the name of a state to the bytes.
     pub fn name(&mut self, walk: &Walk, monitor: Option<&mut Monitor<'_>>, out: &mut Vec<u8>) {
         let mut order = IDENTITY;
-        let mut id = walk.monitor;
-        if self.sort(walk, &mut order)
-            && let Some(monitor) = monitor
-        {
-            id = monitor.permute(id, &order[..self.threads]);
-        }
+        let moved = self.sort(walk, &mut order);
         let order = &order[..self.threads];
-        let mut place = [0_u8; 16];
-        for (new, old) in order.iter().enumerate() {
-            place[usize::from(*old & 15)] = new as u8;
-        }
-        let words = walk.words.as_slice();
-        let Namer { shared, live, live_ends, fields, headers, frames, frame, heap, cell, scratch, .. } = self;
-        let Scratch { renumber, met, buffer } = scratch;
-        // No word takes more than five bytes.
-        let most = 5 * (words.len() + 1) + 1 + order.len();
-        if buffer.len() < most {
-            buffer.resize(most, 0);
-        }
-        let cells = (words.len() - *heap) / *cell;
-        // Few cells need no memory of their own.
-        let mut few = [0; 24];
-        let renumber = match few.get_mut(..cells) {
-            Some(few) => few,
-            None => {
-                renumber.clear();
-                renumber.resize(cells, 0);
-                renumber.as_mut_slice()
+        let mut place = IDENTITY;
+        if moved {
+            for (new, old) in order.iter().enumerate() {
+                place[usize::from(*old & 15)] = new as u8;
             }
-        };
-        met.clear();
-        let mut writer = Writer { place: &place[..order.len()], renumber, met, buffer, length: 0 };
+        }
+        let renames = self.data && walk.fresh <= MOST;
+        let (mut id, mut classes) = (walk.monitor, Classes::default());
+        if let Some(monitor) = monitor {
+            if renames {
+                Settled { id, classes } = monitor.settle(id, order);
+            } else if moved {
+                id = monitor.permute(id, order);
+            }
+        }
+        let mut names = Names { order, place, data: Naming::new(&classes), renames };
+        let cells = (walk.words.len() - self.heap) / self.cell;
+        let start = out.len();
+        // No word takes more than five bytes.
+        if 5 * (walk.words.len() + 1) + 5 + self.threads <= SMALL_BYTES && cells <= SMALL_CELLS {
+            let mut small = self.small.take().unwrap_or_default();
+            small.clear();
+            self.write(walk, id, &mut names, &mut *small);
+            out.extend_from_slice(small.bytes());
+            self.small = Some(small);
+        } else {
+            let mut large = std::mem::take(&mut self.large);
+            large.clear(cells);
+            self.write(walk, id, &mut names, &mut large);
+            out.extend_from_slice(large.bytes());
+            self.large = large;
+        }
+        if renames {
+            out[start + 4] = names.data.finish(walk.fresh);
+        }
+    }
 
-        for byte in id.to_le_bytes() {
-            writer.push(byte);
+    /// Writes the whole name, with the number of values as it was.
+    #[inline(always)]
+    fn write(&self, walk: &Walk, id: MonitorId, names: &mut Names<'_>, room: &mut impl Room) {
+        // What comes first: the number of the set, how many values there are, the calls made.
+        id.to_le_bytes().into_iter().for_each(|byte| room.push(byte));
+        room.push(walk.fresh);
+        names.order.iter().for_each(|old| room.push(walk.made[usize::from(*old & 15)]));
+        let words = walk.words.as_slice();
+        for (word, kind) in words.iter().zip(&self.shared) {
+            names.write(*word, *kind, room);
         }
-        writer.push(walk.fresh);
-        for old in order {
-            writer.push(walk.made[usize::from(*old & 15)]);
-        }
-        for (word, kind) in words.iter().zip(shared) {
-            writer.write(*word, *kind);
-        }
-        for old in order {
-            let start = *frames + usize::from(*old) * *frame;
-            let words = &words[start..start + *frame];
-            writer.put(words[0]);
+        for old in names.order {
+            let start = self.frames + usize::from(*old) * self.frame;
+            let words = &words[start..start + self.frame];
+            room.put(words[0]);
             if words[0] >= 0 {
-                for (at, kind) in live_at(live, live_ends, words[0] as usize) {
-                    writer.write(words[usize::from(*at)], *kind);
+                for (at, kind) in live_at(&self.live, &self.live_ends, words[0] as usize) {
+                    names.write(words[usize::from(*at)], *kind, room);
                 }
             }
         }
         let mut next = 0;
-        while let Some(&old) = writer.met.get(next) {
-            let start = *heap + old * *cell;
-            let words = &words[start..start + *cell];
-            if *headers {
-                writer.put(words[0]);
+        while let Some(old) = room.met(next) {
+            let start = self.heap + old * self.cell;
+            let words = &words[start..start + self.cell];
+            if self.headers {
+                room.put(words[0]);
             }
-            for (word, kind) in words[1..].iter().zip(&fields[words[0].unsigned_abs() as usize - 1]) {
-                writer.write(*word, *kind);
+            for (word, kind) in words[1..].iter().zip(&self.fields[words[0].unsigned_abs() as usize - 1]) {
+                names.write(*word, *kind, room);
             }
             next += 1;
         }
-        let Writer { length, .. } = writer;
-        out.extend_from_slice(&buffer[..length]);
     }
 
     /// Puts interchangeable threads in order; did any change places?
+    #[inline]
     fn sort(&self, walk: &Walk, order: &mut [u8; 16]) -> bool {
         let mut moved = false;
         for end in 1..self.threads {
@@ -197,6 +214,7 @@ impl Namer {
         moved
     }
 
+    #[inline]
     fn compare(&self, walk: &Walk, a: usize, b: usize) -> Ordering {
         let (x, y) = (self.frames + a * self.frame, self.frames + b * self.frame);
         let (p, q) = (walk.words[x], walk.words[y]);
@@ -204,12 +222,16 @@ impl Namer {
         if first != Ordering::Equal || p < 0 {
             return first;
         }
+        self.compare_locals(walk, p as usize, (x, y))
+    }
+
+    fn compare_locals(&self, walk: &Walk, node: usize, (x, y): (usize, usize)) -> Ordering {
         let known = |word: Word| word == 0 || word == NONE || word == UNSET;
-        for &(at, kind) in live_at(&self.live, &self.live_ends, p as usize) {
+        for &(at, kind) in live_at(&self.live, &self.live_ends, node) {
             let at = usize::from(at);
             let (p, q) = (walk.words[x + at], walk.words[y + at]);
             let order = match kind {
-                Kind::Plain => p.cmp(&q),
+                Kind::Plain | Kind::Data => p.cmp(&q),
                 Kind::Pointer | Kind::Thread => known(p).cmp(&known(q)),
             };
             if order != Ordering::Equal {
@@ -260,54 +282,18 @@ fn live_at<'n>(live: &'n [(u16, Kind)], ends: &[usize], node: usize) -> &'n [(u1
     &live[start..ends[node]]
 }
 
-/// Writes words with threads and records renamed, as [`put`](crate::pack::put) does.
-struct Writer<'w> {
-    place: &'w [u8],
-    renumber: &'w mut [Word],
-    met: &'w mut Vec<usize>,
-    buffer: &'w mut [u8],
-    length: usize,
-}
-
-impl Writer<'_> {
+impl Names<'_> {
+    /// Writes a word with threads, records and data renamed.
     #[inline(always)]
-    fn write(&mut self, word: Word, kind: Kind) {
+    fn write(&mut self, word: Word, kind: Kind, room: &mut impl Room) {
         let word = match kind {
-            Kind::Plain => word,
-            Kind::Pointer if word > 0 => self.meet(word),
-            Kind::Pointer => word,
-            Kind::Thread => self.place.get(word as usize).map_or(word, |place| Word::from(*place)),
-        };
-        self.put(word);
-    }
-
-    #[inline(always)]
-    fn meet(&mut self, pointer: Word) -> Word {
-        let old = pointer as usize - 1;
-        let number = &mut self.renumber[old];
-        if *number == 0 {
-            self.met.push(old);
-            *number = self.met.len() as Word;
-        }
-        *number
-    }
-
-    #[inline(always)]
-    fn put(&mut self, word: Word) {
-        match word {
-            -8..=240 => self.push((word + 10) as u8),
-            _ => {
-                let (bytes, count) = rare(word);
-                for byte in &bytes[..count] {
-                    self.push(*byte);
-                }
+            Kind::Pointer if word > 0 => room.meet(word as usize - 1),
+            Kind::Data if word > 0 && self.renames => self.data.name(word),
+            Kind::Thread if (0..self.order.len() as Word).contains(&word) => {
+                Word::from(self.place[word as usize & 15])
             }
-        }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, byte: u8) {
-        self.buffer[self.length] = byte;
-        self.length += 1;
+            _ => word,
+        };
+        room.put(word);
     }
 }

@@ -141,14 +141,16 @@ pub(crate) fn get(bytes: &mut &[u8]) -> Word {
             *bytes = rest;
             Word::from(first) - 10
         }
+        [first @ (0 | 1), ref rest @ ..] => {
+            *bytes = rest;
+            if first == 0 { NONE } else { UNSET }
+        }
         _ => get_rare(bytes),
     }
 }
 
 fn get_rare(bytes: &mut &[u8]) -> Word {
     let (word, used) = match bytes[0] {
-        0 => (NONE, 1),
-        1 => (UNSET, 1),
         254 => (Word::from(u16::from_le_bytes([bytes[1], bytes[2]])), 3),
         _ => (Word::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]), 5),
     };

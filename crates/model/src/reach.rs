@@ -10,7 +10,7 @@ use linpoint_lang::interp::{Choices, Machine, State};
 use linpoint_lang::program::Word;
 use rustc_hash::FxHashSet;
 
-use crate::client::{FRESH, Workload};
+use crate::client::Workload;
 use crate::explore::{Bounds, Deciding, Limit, Mode, Reductions, explorer};
 use crate::pack::Full;
 use crate::schedule::Move;
@@ -50,7 +50,7 @@ pub fn reach(
     let start = Instant::now();
     let bounds = Bounds {
         sizes: limits.sizes.clone(),
-        reductions: Reductions { fusion: false, symmetry: false },
+        reductions: Reductions { fusion: false, fixed: false, symmetry: false, data: false },
         claims: Deciding::Ignored,
         ..Bounds::default()
     };
@@ -60,7 +60,7 @@ pub fn reach(
     let made = vec![0; explorer.machine.threads];
     let first = Full { state, monitor: 0, claims: 0, made, fresh: 0 };
     let mut known = FxHashSet::default();
-    known.insert(explorer.name_of(&first).0);
+    known.insert(explorer.name_of(&first).bytes);
     // Each with the state before and the move from there.
     let mut met: Vec<(Full, usize, Option<Move>)> = vec![(first, 0, None)];
     let mut next = 0;
@@ -76,7 +76,7 @@ pub fn reach(
         }
         let full = met[next].0.clone();
         for (what, after) in moves(&mut explorer, &full) {
-            if known.insert(explorer.name_of(&after).0) {
+            if known.insert(explorer.name_of(&after).bytes) {
                 met.push((after, next, Some(what)));
             }
         }
@@ -90,14 +90,9 @@ fn moves(explorer: &mut Explorer<'_>, full: &Full) -> Vec<(Move, Full)> {
     let mut found = Vec::new();
     for thread in 0..explorer.machine.threads {
         let Some(pc) = explorer.machine.pc(&full.state, thread) else {
-            for (op, mut args) in explorer.calls(full, thread) {
-                let mut fresh = 0;
-                for word in args.iter_mut().filter(|word| **word == FRESH) {
-                    fresh += 1;
-                    *word = Word::from(full.fresh) + Word::from(fresh);
-                }
-                let after = explorer.called(full, thread, op, &args, fresh).full;
-                found.push((Move::Call { thread, op, args }, after));
+            for call in explorer.calls(full, thread) {
+                let after = explorer.called(full, thread, &call).full;
+                found.push((Move::Call { thread, op: call.op, args: call.args }, after));
             }
             continue;
         };

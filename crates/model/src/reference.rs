@@ -1,5 +1,7 @@
 //! The specification as a table: states and results are numbered, and what a call may do in a state is worked out once.
 
+mod rename;
+
 use std::ops::Range;
 
 use linpoint_history::{Builtin, Call, OpCode, ProcessId, Spec, Value, specs};
@@ -54,7 +56,10 @@ pub(crate) struct Reference<'p> {
     found: Vec<(ResultId, SpecId)>,
     /// Does it matter who calls?
     pub by_thread: bool,
+    renamed: rename::Memory,
 }
+
+pub(crate) use rename::{Numbered, mix};
 
 impl<'p> Reference<'p> {
     /// The specification, if the program has one that can be run.
@@ -86,6 +91,7 @@ impl<'p> Reference<'p> {
             table: Vec::new(),
             found: Vec::new(),
             by_thread,
+            renamed: rename::Memory::default(),
         };
         reference.state(initial);
         Some(reference)

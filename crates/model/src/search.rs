@@ -1,10 +1,16 @@
 //! The search: breadth first, one level of fused steps after another.
+//!
+//! A level with few states is looked at by one worker, one state after the other. A large one is shared among all ([`shared`]); states are met in the same order then, so
+//! the verdict, the counts and the counterexample are the same for any number of workers.
+
+mod shared;
+mod turn;
 
 use std::time::Instant;
 
 use linpoint_lang::interp::{Compiled, State};
 
-use crate::explore::{Bounds, Limit, Progress, Stepper, Verdict, Violation, Wrong};
+use crate::explore::{Bounds, Limit, Progress, Stepper, Verdict, Violation, Wrong, explorer};
 use crate::fast::{Fast, Names, Scratch, Unusual};
 use crate::namer::Namer;
 use crate::pack::Full;
@@ -12,6 +18,8 @@ use crate::progress::{Arc, Demand, Graph};
 use crate::steps::Explorer;
 use crate::store::{FIRST, StateId, Store, hash};
 use crate::trace;
+
+pub(crate) use turn::Turn;
 
 /// Visits every state; the verdict, and how deep it went.
 pub(crate) fn search(
@@ -24,121 +32,261 @@ pub(crate) fn search(
 ) -> (Verdict, usize) {
     let initial = Full { state, monitor: 0, claims: 0, made: vec![0; explorer.machine.threads], fresh: 0 };
     let code = Compiled::new(&explorer.machine);
-    let (workload, local, arguments) =
-        (explorer.workload, explorer.local.clone(), explorer.arguments.clone());
+    let (local, arguments, data) =
+        (explorer.local.clone(), explorer.arguments.clone(), explorer.data.clone());
     // Claims are for the interpreter: it tells of accesses.
     let compiled = bounds.stepper == Stepper::Compiled && explorer.claims.is_none();
-    let mut fast = compiled.then(|| Fast {
+    let workload = explorer.workload;
+    let fast = |explorer: &Explorer<'_>| Fast {
         code: &code,
         workload,
         arguments: &arguments,
         local: &local,
         ops: explorer.machine.program.nodes.iter().map(|node| node.op).collect(),
-        namer: Namer::new(&explorer.machine, workload, explorer.symmetry.distinct),
+        data: data.as_deref(),
+        namer: Namer::new(
+            &explorer.machine,
+            explorer.workload,
+            explorer.symmetry.distinct,
+            explorer.data.is_some(),
+        ),
         memory: Scratch::default(),
-    });
+    };
     let mut names = Names::default();
     explorer.name_into(&initial, &mut names);
     if bounds.preemptions.is_some() {
-        names.bytes.extend_from_slice(&NOBODY.bytes());
+        names.bytes.extend_from_slice(&Turn::NOBODY.bytes());
     }
     store.insert(&names.bytes, hash(&names.bytes), FIRST);
-    let mut level = Level { depth: 0, left: 1 };
-    let mut hashes = Vec::new();
-    let mut graph = Graph::default();
-    let waiting_is_wrong = matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
-    let (mut next, mut visited) = (Some(FIRST), 0_usize);
-    while let Some(id) = next {
-        if level.left == 0 {
-            level = Level { depth: level.depth + 1, left: store.len() - visited };
+    // Claims are numbered as they are met, by one worker.
+    let count = if explorer.claims.is_some() { 1 } else { bounds.workers.max(1) };
+    let mut others = Vec::new();
+    for _ in 1..count {
+        let (program, workload) = (explorer.machine.program, explorer.workload);
+        let Ok(mut other) = self::explorer(program, workload, explorer.mode, bounds) else { break };
+        other.monitor = explorer.monitor.as_ref().map(|monitor| monitor.another());
+        others.push(other);
+    }
+    let mut workers = vec![Worker::new(explorer, compiled.then_some(&fast), bounds)];
+    workers.extend(others.iter_mut().map(|other| Worker::new(other, compiled.then_some(&fast), bounds)));
+    let mut search = Search { workers, store, graph: Graph::default(), bounds, start, watch, visited: 0 };
+    let (ended, depth) = search.every_level();
+    let ended = match ended {
+        Ok(()) if search.overflowed() => Err(Stop::Limit(Limit::Results)),
+        Ok(()) => search.judge_progress(),
+        Err(stop) => Err(stop),
+    };
+    let Search { workers, store, .. } = search;
+    drop(workers);
+    match ended {
+        Ok(()) => (Verdict::Holds, depth),
+        Err(Stop::Limit(limit)) => (Verdict::Unknown(limit), depth),
+        Err(Stop::Wrong(found)) => {
+            let overflowed = explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed);
+            if overflowed && found.in_step {
+                return (Verdict::Unknown(Limit::Results), depth + 1);
+            }
+            let mut way = way_to(store, found.at);
+            let steps = |explorer: &mut Explorer<'_>, way: Vec<StateId>, wrong| {
+                violation(explorer, &initial, (store, bounds), way, wrong)
+            };
+            let before = match found.cycle.as_slice() {
+                [] => 0,
+                [_, rest @ ..] => {
+                    let before = steps(explorer, way.clone(), Wrong::Stuck).steps.len();
+                    way.extend_from_slice(rest);
+                    before
+                }
+            };
+            let mut violation = steps(explorer, way, found.wrong);
+            if !found.cycle.is_empty() {
+                violation.repeats = violation.steps.len().saturating_sub(before);
+            }
+            (Verdict::Violated(violation), depth + usize::from(found.in_step))
         }
-        level.left -= 1;
-        if bounds.states.is_some_and(|most| store.len() > most) {
-            return (Verdict::Unknown(Limit::States), level.depth);
-        }
-        if visited % 1024 == 0
-            && let Some(limit) = beyond(explorer, store, &graph, bounds, start)
-        {
-            return (Verdict::Unknown(limit), level.depth);
-        }
-        if visited % 16_384 == 0 {
-            let (states, elapsed) = (store.len(), start.elapsed());
-            watch(Progress { states, waiting: states - visited, depth: level.depth, elapsed });
-        }
-        visited += 1;
+    }
+}
+
+/// Something is wrong at a state.
+struct Found {
+    at: StateId,
+    wrong: Wrong,
+    /// Is it a step from there that is wrong?
+    in_step: bool,
+    /// The states of a cycle that starts there.
+    cycle: Vec<StateId>,
+}
+
+/// Why a search ends before everything was seen.
+enum Stop {
+    Limit(Limit),
+    Wrong(Found),
+}
+
+impl Found {
+    fn at(at: StateId, (wrong, in_step): (Wrong, bool)) -> Stop {
+        Stop::Wrong(Found { at, wrong, in_step, cycle: Vec::new() })
+    }
+}
+
+/// What one core needs to look at states.
+struct Worker<'w, 'p> {
+    explorer: &'w mut Explorer<'p>,
+    fast: Option<Fast<'w>>,
+    bounds: &'w Bounds,
+    /// The names of the states that steps lead to from the state looked at last.
+    names: Names,
+    hashes: Vec<u32>,
+}
+
+impl<'w, 'p> Worker<'w, 'p> {
+    fn new(
+        explorer: &'w mut Explorer<'p>,
+        fast: Option<&impl Fn(&Explorer<'_>) -> Fast<'w>>,
+        bounds: &'w Bounds,
+    ) -> Worker<'w, 'p> {
+        let fast = fast.map(|fast| fast(explorer));
+        Worker { explorer, fast, bounds, names: Names::default(), hashes: Vec::new() }
+    }
+
+    /// Where steps lead from a state; or what is wrong with it, and whether that is a step from it.
+    fn look(&mut self, name: &[u8]) -> Result<(), (Wrong, bool)> {
+        let Worker { explorer, fast, bounds, names, .. } = self;
         names.clear();
-        let (packed, turn) = Turn::split(store.get(id), bounds);
-        let found = match &mut fast {
-            Some(fast) => fast.successors(&mut explorer.monitor, packed, &mut names),
+        let (packed, turn) = Turn::split(name, bounds);
+        let found = match fast {
+            Some(fast) => fast.successors(&mut explorer.monitor, packed, names),
             None => Err(Unusual),
         };
         if found.is_err()
-            && let Err(wrong) = slowly(explorer, packed, &mut names)
+            && let Err(wrong) = slowly(explorer, packed, names)
         {
-            let overflowed = explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed);
-            let verdict = match overflowed {
-                true => Verdict::Unknown(Limit::Results),
-                false => Verdict::Violated(violation(
-                    explorer,
-                    &initial,
-                    (store, bounds),
-                    way_to(store, id),
-                    wrong,
-                )),
-            };
-            return (verdict, level.depth + 1);
+            return Err((wrong, true));
         }
-        if names.ends.is_empty() {
-            if !explorer.is_finished(packed) {
-                let wrong =
-                    violation(explorer, &initial, (store, bounds), way_to(store, id), Wrong::Deadlock);
-                return (Verdict::Violated(wrong), level.depth);
-            }
-            graph.finished.push(id);
+        if names.ends.is_empty() && !explorer.is_finished(packed) {
+            return Err((Wrong::Deadlock, false));
         }
+        let waiting_is_wrong = matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
         if waiting_is_wrong && explorer.has_waiting(packed, &names.threads).unwrap_or(false) {
-            let wrong = violation(explorer, &initial, (store, bounds), way_to(store, id), Wrong::Waits);
-            return (Verdict::Violated(wrong), level.depth);
+            return Err((Wrong::Waits, false));
         }
         if let Some(most) = bounds.preemptions {
-            turn.limit(&mut names, most);
+            turn.limit(names, most);
         }
-        explorer.transitions += names.ends.len() as u64;
-        hashes.clear();
-        hashes.extend(names.iter().map(hash));
-        for (index, name) in names.iter().enumerate() {
-            let to = store.insert(name, hashes[index], id);
-            if bounds.progress != Demand::Nothing {
-                graph.arcs.push(Arc { from: id, thread: names.threads[index], to });
+        Ok(())
+    }
+}
+
+struct Search<'s, 'w, 'p> {
+    workers: Vec<Worker<'w, 'p>>,
+    store: &'s mut Store,
+    graph: Graph,
+    bounds: &'s Bounds,
+    start: Instant,
+    watch: &'s mut dyn FnMut(Progress),
+    /// States looked at.
+    visited: usize,
+}
+
+impl Search<'_, '_, '_> {
+    fn every_level(&mut self) -> (Result<(), Stop>, usize) {
+        let (mut first, mut depth) = (FIRST, 0);
+        loop {
+            let count = self.store.len() - self.visited;
+            let next = match self.workers.len() > 1 && count >= self.bounds.shared_from {
+                true => self.level_by_all(first, count, depth),
+                false => self.level_by_one(first, count, depth),
+            };
+            match next {
+                Err(stop) => return (Err(stop), depth),
+                Ok(None) => return (Ok(()), depth),
+                Ok(Some(next)) => (first, depth) = (next, depth + 1),
             }
         }
-        next = store.after(id);
     }
-    if explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed) {
-        return (Verdict::Unknown(Limit::Results), level.depth);
-    }
-    let wrong = match bounds.progress {
-        Demand::Nothing => None,
-        Demand::GoodEnd => graph
-            .first_stuck(store)
-            .map(|stuck| violation(explorer, &initial, (store, bounds), way_to(store, stuck), Wrong::Stuck)),
-        Demand::LockFree | Demand::ObstructionFree => {
-            let alone = bounds.progress == Demand::ObstructionFree;
-            let wrong = if alone { Wrong::GoesRoundAlone } else { Wrong::GoesRound };
-            graph.cycle(store, alone).map(|cycle| {
-                let mut way = way_to(store, cycle[0]);
-                let before =
-                    violation(explorer, &initial, (store, bounds), way.clone(), Wrong::Stuck).steps.len();
-                way.extend_from_slice(&cycle[1..]);
-                let mut found = violation(explorer, &initial, (store, bounds), way, wrong);
-                found.repeats = found.steps.len().saturating_sub(before);
-                found
-            })
+
+    /// Looks at the states of a level, one after the other; the first of the next level.
+    fn level_by_one(&mut self, first: StateId, count: usize, depth: usize) -> Result<Option<StateId>, Stop> {
+        let mut next = Some(first);
+        for _ in 0..count {
+            let Some(id) = next else { break };
+            if self.bounds.states.is_some_and(|most| self.store.len() > most) {
+                return Err(Stop::Limit(Limit::States));
+            }
+            if self.visited.is_multiple_of(1024) {
+                self.beyond()?;
+            }
+            if self.visited.is_multiple_of(16_384) {
+                self.tell(depth);
+            }
+            self.visited += 1;
+            let worker = &mut self.workers[0];
+            worker.look(self.store.get(id)).map_err(|wrong| Found::at(id, wrong))?;
+            let Worker { explorer, names, hashes, .. } = worker;
+            if names.ends.is_empty() {
+                self.graph.finished.push(id);
+            }
+            explorer.transitions += names.ends.len() as u64;
+            hashes.clear();
+            hashes.extend(names.iter().map(hash));
+            for (index, name) in names.iter().enumerate() {
+                let to = self.store.insert(name, hashes[index], id);
+                if self.bounds.progress != Demand::Nothing {
+                    self.graph.arcs.push(Arc { from: id, thread: names.threads[index], to });
+                }
+            }
+            next = self.store.after(id);
         }
-    };
-    match wrong {
-        Some(wrong) => (Verdict::Violated(wrong), level.depth),
-        None => (Verdict::Holds, level.depth),
+        Ok(next)
+    }
+
+    fn tell(&mut self, depth: usize) {
+        let (states, elapsed) = (self.store.len(), self.start.elapsed());
+        (self.watch)(Progress { states, waiting: states - self.visited, depth, elapsed });
+    }
+
+    fn overflowed(&self) -> bool {
+        let mut monitors = self.workers.iter().filter_map(|worker| worker.explorer.monitor.as_ref());
+        monitors.any(|monitor| monitor.overflowed)
+    }
+
+    /// Stops if a limit is passed.
+    fn beyond(&self) -> Result<(), Stop> {
+        let stop = |limit| Err(Stop::Limit(limit));
+        if self.bounds.time.is_some_and(|limit| self.start.elapsed() > limit) {
+            return stop(Limit::Time);
+        }
+        if self.overflowed() {
+            return stop(Limit::Results);
+        }
+        let monitor = self.workers[0].explorer.monitor.as_ref().map_or(0, |monitor| monitor.memory());
+        let used = self.store.memory() + self.graph.memory() + monitor;
+        if self.store.is_full() || used > self.bounds.memory {
+            return stop(Limit::Memory);
+        }
+        Ok(())
+    }
+
+    /// Everything was seen: can every operation come to an end, and must it?
+    fn judge_progress(&mut self) -> Result<(), Stop> {
+        let graph = std::mem::take(&mut self.graph);
+        let (at, wrong, cycle) = match self.bounds.progress {
+            Demand::Nothing => return Ok(()),
+            Demand::GoodEnd => match graph.first_stuck(self.store) {
+                Some(stuck) => (stuck, Wrong::Stuck, Vec::new()),
+                None => return Ok(()),
+            },
+            demand @ (Demand::LockFree | Demand::ObstructionFree) => {
+                let alone = demand == Demand::ObstructionFree;
+                match graph.cycle(self.store, alone) {
+                    Some(cycle) => {
+                        (cycle[0], if alone { Wrong::GoesRoundAlone } else { Wrong::GoesRound }, cycle)
+                    }
+                    None => return Ok(()),
+                }
+            }
+        };
+        Err(Stop::Wrong(Found { at, wrong, in_step: false, cycle }))
     }
 }
 
@@ -152,74 +300,6 @@ fn way_to(store: &Store, last: StateId) -> Vec<StateId> {
     }
     way.reverse();
     way
-}
-
-/// Whose step led to a state, and how many preemptions it took: the last bytes of a name, where preemptions are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
-    pub thread: u8,
-    pub preemptions: u8,
-}
-
-/// Before any step.
-const NOBODY: Turn = Turn { thread: u8::MAX, preemptions: 0 };
-
-impl Turn {
-    fn bytes(self) -> [u8; 2] {
-        [self.thread, self.preemptions]
-    }
-
-    /// A name without its turn, and its turn.
-    pub fn split<'n>(name: &'n [u8], bounds: &Bounds) -> (&'n [u8], Turn) {
-        match name {
-            [packed @ .., thread, preemptions] if bounds.preemptions.is_some() => {
-                (packed, Turn { thread: *thread, preemptions: *preemptions })
-            }
-            _ => (name, NOBODY),
-        }
-    }
-
-    /// Keeps the names that at most so many preemptions lead to, and adds the turn to each. Switching away from a thread that has a step is a preemption.
-    fn limit(self, names: &mut Names, most: u8) {
-        let could_go_on = names.threads.contains(&self.thread);
-        let mut kept = Names::default();
-        for (name, &thread) in names.iter().zip(&names.threads) {
-            let preempted = could_go_on && thread != self.thread;
-            let turn = Turn { thread, preemptions: self.preemptions + u8::from(preempted) };
-            if turn.preemptions <= most {
-                kept.bytes.extend_from_slice(name);
-                kept.bytes.extend_from_slice(&turn.bytes());
-                kept.ends.push(kept.bytes.len());
-                kept.threads.push(thread);
-            }
-        }
-        *names = kept;
-    }
-}
-
-/// How deep the search is, and how many states of this depth are left.
-struct Level {
-    depth: usize,
-    left: usize,
-}
-
-/// Which limit is passed, if any.
-fn beyond(
-    explorer: &Explorer<'_>,
-    store: &Store,
-    graph: &Graph,
-    bounds: &Bounds,
-    start: Instant,
-) -> Option<Limit> {
-    if bounds.time.is_some_and(|limit| start.elapsed() > limit) {
-        return Some(Limit::Time);
-    }
-    if explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed) {
-        return Some(Limit::Results);
-    }
-    let monitor = explorer.monitor.as_ref().map_or(0, |monitor| monitor.memory());
-    let used = store.memory() + graph.memory() + monitor;
-    (store.is_full() || used > bounds.memory).then_some(Limit::Memory)
 }
 
 /// The names of the states that steps lead to, by the interpreter.
@@ -247,7 +327,7 @@ fn violation(
     let steps = found.unwrap_or_default();
     let rechecked = match wrong {
         Wrong::NotLinearizable => match &mut explorer.monitor {
-            Some(monitor) => trace::recheck(&mut monitor.reference, &steps),
+            Some(monitor) => trace::recheck(&mut monitor.reference(), &steps),
             None => false,
         },
         _ => !steps.is_empty(),

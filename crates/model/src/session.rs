@@ -3,17 +3,14 @@
 //! Nothing is reduced here: every step of every thread is a move of its own, threads keep their names and records their numbers. The rest is as in the search: the same
 //! interpreter, the same monitor, the same claims.
 
-use linpoint_lang::Program;
-use linpoint_lang::interp::{Choices, Machine, State};
-use linpoint_lang::program::{ClientThread, OpId, Word};
-
-use crate::client::FRESH;
 use crate::client::Workload;
 use crate::explore::{Bounds, Limit, Mode, Reductions, Violation, Wrong, explorer};
 use crate::pack::Full;
 use crate::schedule::{Move, Schedule};
 use crate::steps::{Explorer, Walker};
 use crate::trace::{Happened, TraceStep};
+use linpoint_lang::Program;
+use linpoint_lang::interp::{Choices, Machine, State};
 
 /// What became of a move.
 #[derive(Clone, Debug)]
@@ -43,7 +40,7 @@ impl<'p> Session<'p> {
         mode: Mode,
         bounds: &Bounds,
     ) -> Result<Session<'p>, Limit> {
-        let reductions = Reductions { fusion: false, symmetry: false };
+        let reductions = Reductions { fusion: false, fixed: false, symmetry: false, data: false };
         let mut explorer = explorer(program, workload, mode, &Bounds { reductions, ..bounds.clone() })?;
         explorer.recording = true;
         let state = explorer.machine.initial().map_err(|error| Limit::CannotStart(error.to_string()))?;
@@ -73,8 +70,8 @@ impl<'p> Session<'p> {
         for thread in 0..self.explorer.machine.threads {
             match self.explorer.machine.pc(&self.full.state, thread) {
                 None => {
-                    let calls = self.calls(thread).into_iter();
-                    moves.extend(calls.map(|(op, args)| Move::Call { thread, op, args }));
+                    let calls = self.explorer.calls(&self.full, thread).into_iter();
+                    moves.extend(calls.map(|call| Move::Call { thread, op: call.op, args: call.args }));
                 }
                 Some(pc) => {
                     for edge in 0..self.explorer.machine.program.node(pc).edges.len() {
@@ -96,35 +93,6 @@ impl<'p> Session<'p> {
         moves
     }
 
-    /// What an idle thread may call, with fresh values put in.
-    fn calls(&self, thread: usize) -> Vec<(OpId, Vec<Word>)> {
-        let made = usize::from(self.full.made[thread]);
-        let workload = self.explorer.workload;
-        if made >= workload.calls(thread) {
-            return Vec::new();
-        }
-        match &workload.threads[thread] {
-            ClientThread::Calls(calls) => vec![calls[made].clone()],
-            ClientThread::Any(ops, _) => {
-                let mut found = Vec::new();
-                for op in ops {
-                    for args in &self.explorer.arguments[op.index()] {
-                        let mut fresh = Word::from(self.full.fresh);
-                        let given = args.iter().map(|word| match *word {
-                            FRESH => {
-                                fresh += 1;
-                                fresh
-                            }
-                            word => word,
-                        });
-                        found.push((*op, given.collect()));
-                    }
-                }
-                found
-            }
-        }
-    }
-
     /// Makes a move.
     pub fn take(&mut self, what: &Move) -> Moved {
         let moved = self.try_take(what);
@@ -142,11 +110,12 @@ impl<'p> Session<'p> {
         let taken = match what {
             Move::Call { thread, op, args } => {
                 let idle = self.explorer.machine.pc(&self.full.state, *thread).is_none();
-                if !idle || !self.calls(*thread).contains(&(*op, args.clone())) {
-                    return Moved::Impossible;
+                let calls = self.explorer.calls(&self.full, *thread);
+                let same = calls.into_iter().find(|call| call.op == *op && call.args == *args);
+                match same {
+                    Some(call) if idle => Ok(Some(self.explorer.called(&self.full, *thread, &call))),
+                    _ => return Moved::Impossible,
                 }
-                let fresh = self.fresh_in(*thread, *op, args);
-                Ok(Some(self.explorer.called(&self.full, *thread, *op, args, fresh)))
             }
             Move::Step { thread, edge, choices } => {
                 let Some(pc) = self.explorer.machine.pc(&self.full.state, *thread) else {
@@ -174,19 +143,6 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// How many of the arguments are values that no call had yet.
-    fn fresh_in(&self, thread: usize, op: OpId, args: &[Word]) -> u8 {
-        let next = Word::from(self.full.fresh);
-        match &self.explorer.workload.threads[thread] {
-            ClientThread::Calls(_) => 0,
-            ClientThread::Any(..) => {
-                let lists = &self.explorer.arguments[op.index()];
-                let holes = lists.first().map_or(&[][..], Vec::as_slice).iter().zip(args);
-                holes.filter(|(word, arg)| **word == FRESH && **arg > next).count() as u8
-            }
-        }
-    }
-
     /// Takes the last move back; false if there was none.
     pub fn back(&mut self) -> bool {
         let (Some(full), Some(_)) = (self.before.pop(), self.moves.pop()) else { return false };
@@ -197,7 +153,8 @@ impl<'p> Session<'p> {
     /// Did every thread make all its calls, and did they return?
     pub fn is_finished(&self) -> bool {
         (0..self.explorer.machine.threads).all(|thread| {
-            self.explorer.machine.pc(&self.full.state, thread).is_none() && self.calls(thread).is_empty()
+            let idle = self.explorer.machine.pc(&self.full.state, thread).is_none();
+            idle && self.explorer.calls(&self.full, thread).is_empty()
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What one step of one thread leads to, by the interpreter: the definition. [`Fast`](crate::fast::Fast) does the same with less work.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use linpoint_lang::interp::{Choices, Event, Machine, Outcome, RunError, State};
 use linpoint_lang::program::{ClientThread, MarkKind, OpId, Word};
@@ -8,7 +9,8 @@ use linpoint_lang::span::Span;
 
 use crate::claims::{Claims, Refuted};
 use crate::client::{FRESH, Workload};
-use crate::explore::Wrong;
+use crate::data::{Classes, Data, MOST, Renaming};
+use crate::explore::{Mode, Wrong};
 use crate::fast::Names;
 use crate::monitor::{Monitor, Refused};
 use crate::pack::{Full, Packer};
@@ -27,6 +29,10 @@ pub(crate) struct Explorer<'p> {
     pub local: Vec<bool>,
     pub packer: Packer,
     pub symmetry: Symmetry,
+    /// Where data is, if it is renamed.
+    pub data: Option<Arc<Data>>,
+    /// Where operations may take effect.
+    pub mode: Mode,
     /// Are steps written down?
     pub recording: bool,
     pub transitions: u64,
@@ -39,6 +45,22 @@ pub(crate) struct Explorer<'p> {
 pub(crate) struct Walker {
     pub full: Full,
     pub steps: Vec<TraceStep>,
+}
+
+/// A call that a thread may make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub op: OpId,
+    pub args: Vec<Word>,
+    /// How many values are in use after it, or were handed out.
+    pub fresh: u8,
+}
+
+/// A name, and how threads and data were renamed.
+pub(crate) struct Named {
+    pub bytes: Vec<u8>,
+    pub order: Option<Order>,
+    pub data: Option<Renaming>,
 }
 
 /// A step that must not be.
@@ -60,21 +82,41 @@ impl Explorer<'_> {
         })
     }
 
-    /// The bytes of a state by its one name, the same for states that differ only in the names of threads and records; and how threads were renamed.
-    pub(crate) fn name_of(&mut self, full: &Full) -> (Vec<u8>, Option<Order>) {
+    /// A state by its one name, the same for states that differ only in the names of threads, records and data.
+    pub(crate) fn name_of(&mut self, full: &Full) -> Named {
         let (mut full, mut packed) = (full.clone(), Vec::new());
-        let order = self.symmetry.sort(&self.machine, self.monitor.as_mut(), &mut full);
+        let order = self.symmetry.sort(&self.machine, &mut full);
         if self.claims.is_none() {
             self.machine.canonical(&mut full.state);
         }
+        let threads = self.machine.threads;
+        let places: Vec<u8> = (0..threads).map(|i| order.map_or(i, |order| order[i]) as u8).collect();
+        let mut data = None;
+        match &self.data {
+            Some(renamed) if full.fresh <= MOST => {
+                let classes = match &mut self.monitor {
+                    Some(monitor) => {
+                        let settled = monitor.settle(full.monitor, &places);
+                        full.monitor = settled.id;
+                        settled.classes
+                    }
+                    None => Classes::default(),
+                };
+                data = Some(renamed.rename(&self.machine, &classes, &mut full));
+            }
+            _ => {
+                if let (Some(monitor), true) = (&mut self.monitor, order.is_some()) {
+                    full.monitor = monitor.permute(full.monitor, &places);
+                }
+            }
+        }
         self.packer.pack(&self.machine, &full, &mut packed);
-        (packed, order)
+        Named { bytes: packed, order, data }
     }
 
     /// Adds the name of a state.
     pub(crate) fn name_into(&mut self, full: &Full, names: &mut Names) {
-        let (packed, _) = self.name_of(full);
-        names.bytes.extend_from_slice(&packed);
+        names.bytes.extend_from_slice(&self.name_of(full).bytes);
         names.ends.push(names.bytes.len());
     }
 
@@ -137,10 +179,9 @@ impl Explorer<'_> {
 
     /// Could the thread call something and then find its first visible step closed?
     fn waits_at_call(&mut self, full: &Full, thread: usize) -> Result<bool, Bad> {
-        for (op, args) in self.calls(full, thread) {
-            let fresh = args.iter().filter(|word| **word == FRESH).count() as u8;
+        for call in self.calls(full, thread) {
             let mut ready = Vec::new();
-            let walker = self.called(full, thread, op, &args, fresh);
+            let walker = self.called(full, thread, &call);
             self.run_locally(walker, thread, &mut ready)?;
             for walker in ready {
                 let pc = self.machine.pc(&walker.full.state, thread);
@@ -155,15 +196,30 @@ impl Explorer<'_> {
     }
 
     /// What an idle thread may call next.
-    pub(crate) fn calls(&self, full: &Full, thread: usize) -> Vec<(OpId, Vec<Word>)> {
+    pub(crate) fn calls(&self, full: &Full, thread: usize) -> Vec<Given> {
         let made = usize::from(full.made[thread]);
         match &self.workload.threads[thread] {
             _ if made >= self.workload.calls(thread) => Vec::new(),
-            ClientThread::Calls(calls) => vec![calls[made].clone()],
+            ClientThread::Calls(calls) => {
+                let (op, args) = calls[made].clone();
+                vec![Given { op, args, fresh: full.fresh }]
+            }
             ClientThread::Any(ops, _) => {
+                let with = |op: OpId, args: &Vec<Word>| {
+                    let mut fresh = match &self.data {
+                        Some(data) => data.admits(op.index(), args, full.fresh)?,
+                        None => full.fresh,
+                    };
+                    let mut args = args.clone();
+                    for word in args.iter_mut().filter(|word| **word == FRESH) {
+                        fresh += 1;
+                        *word = Word::from(fresh);
+                    }
+                    Some(Given { op, args, fresh })
+                };
                 let of = |op: &OpId| {
                     let op = *op;
-                    self.arguments[op.index()].iter().map(move |args| (op, args.clone()))
+                    self.arguments[op.index()].iter().filter_map(move |args| with(op, args))
                 };
                 ops.iter().flat_map(of).collect()
             }
@@ -171,8 +227,8 @@ impl Explorer<'_> {
     }
 
     fn call(&mut self, full: &Full, thread: usize, waiting: bool, out: &mut Vec<Walker>) -> Result<(), Bad> {
-        for (op, args) in self.calls(full, thread) {
-            self.make_call(full, thread, (op, &args), waiting, out)?;
+        for call in self.calls(full, thread) {
+            self.make_call(full, thread, &call, waiting, out)?;
         }
         Ok(())
     }
@@ -181,17 +237,11 @@ impl Explorer<'_> {
         &mut self,
         full: &Full,
         thread: usize,
-        (op, args): (OpId, &[Word]),
+        call: &Given,
         waiting: bool,
         out: &mut Vec<Walker>,
     ) -> Result<(), Bad> {
-        let mut given = args.to_vec();
-        let mut fresh = 0;
-        for word in given.iter_mut().filter(|word| **word == FRESH) {
-            fresh += 1;
-            *word = Word::from(full.fresh) + Word::from(fresh);
-        }
-        let walker = self.called(full, thread, op, &given, fresh);
+        let walker = self.called(full, thread, call);
         let mut ready = Vec::new();
         self.run_locally(walker, thread, &mut ready)?;
         for walker in ready {
@@ -209,28 +259,21 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// A thread has called an operation, with so many values that no call had before.
-    pub(crate) fn called(
-        &mut self,
-        full: &Full,
-        thread: usize,
-        op: OpId,
-        given: &[Word],
-        fresh: u8,
-    ) -> Walker {
+    /// A thread has called an operation.
+    pub(crate) fn called(&mut self, full: &Full, thread: usize, call: &Given) -> Walker {
+        let Given { op, args, fresh } = call;
         let mut walker = Walker { full: full.clone(), steps: Vec::new() };
         let full = &mut walker.full;
-        full.fresh += fresh;
+        full.fresh = *fresh;
         full.made[thread] += 1;
-        self.machine.call(&mut full.state, thread, op, given);
+        self.machine.call(&mut full.state, thread, *op, args);
         if let Some(monitor) = &mut self.monitor {
-            let who = if monitor.reference.by_thread { thread } else { 0 };
-            let call = monitor.reference.call(who, op, given);
+            let call = monitor.call_id(thread, *op, args);
             full.monitor = monitor.call(full.monitor, thread, call);
         }
         if self.recording {
-            let span = self.machine.program.operation(op).span;
-            walker.note(thread, span, Happened::Call { op, args: given.to_vec() });
+            let span = self.machine.program.operation(*op).span;
+            walker.note(thread, span, Happened::Call { op: *op, args: args.clone() });
         }
         walker
     }
@@ -356,7 +399,7 @@ impl Explorer<'_> {
         }
         let found = match point.kind {
             MarkKind::Lin => {
-                let result = point.result.map(|words| monitor.reference.result(op, &words));
+                let result = point.result.map(|words| monitor.result_id(op, &words));
                 monitor.point(after.full.monitor, point.thread, result)
             }
             MarkKind::Query => monitor.query(after.full.monitor, point.thread),
@@ -382,7 +425,7 @@ impl Explorer<'_> {
             after.note(thread, span, Happened::Return { op, result: words.to_vec() });
         }
         let Some(monitor) = &mut self.monitor else { return Ok(()) };
-        let result = monitor.reference.result(op, words);
+        let result = monitor.result_id(op, words);
         match monitor.returns(after.full.monitor, thread, result) {
             Ok(id) => after.full.monitor = id,
             Err(_) => {

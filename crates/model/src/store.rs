@@ -113,6 +113,39 @@ impl Store {
             }
             at = (at + 1) & mask;
         }
+        self.add_at(at, packed, hash, parent)
+    }
+
+    /// The number of a state, if it is known.
+    pub fn find(&self, packed: &[u8], hash: u32) -> Option<StateId> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = place(hash, self.slots.len());
+        loop {
+            let slot = self.slots[at];
+            if slot == EMPTY {
+                return None;
+            }
+            if (slot >> 32) as u32 == hash && self.get(slot as u32) == packed {
+                return Some(slot as u32);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds a state that is not known.
+    pub fn add(&mut self, packed: &[u8], hash: u32, parent: StateId) -> StateId {
+        if (self.count + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = place(hash, self.slots.len());
+        while self.slots[at] != EMPTY {
+            at = (at + 1) & mask;
+        }
+        self.add_at(at, packed, hash, parent)
+    }
+
+    fn add_at(&mut self, at: usize, packed: &[u8], hash: u32, parent: StateId) -> StateId {
         let id = self.append(packed, parent);
         self.digest = (self.digest.rotate_left(5) ^ u64::from(hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.slots[at] = u64::from(hash) << 32 | u64::from(id);

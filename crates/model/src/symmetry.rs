@@ -9,7 +9,6 @@ use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{NONE, Slot, Type, UNSET, Word};
 
 use crate::client::Workload;
-use crate::monitor::Monitor;
 use crate::pack::Full;
 
 /// Which thread comes to each place.
@@ -54,12 +53,7 @@ impl Symmetry {
     }
 
     /// Puts interchangeable threads in order; says which thread came to each place, if any changed.
-    pub fn sort(
-        &self,
-        machine: &Machine<'_>,
-        monitor: Option<&mut Monitor<'_>>,
-        full: &mut Full,
-    ) -> Option<Order> {
+    pub fn sort(&self, machine: &Machine<'_>, full: &mut Full) -> Option<Order> {
         let threads = machine.threads;
         if (1..threads).all(|t| self.class[t] == t) {
             return None;
@@ -84,7 +78,7 @@ impl Symmetry {
         if sorted {
             return None;
         }
-        self.apply(machine, monitor, full, &order[..threads]);
+        self.apply(machine, full, &order[..threads]);
         Some(order)
     }
 
@@ -109,14 +103,8 @@ impl Symmetry {
         Ordering::Equal
     }
 
-    /// Thread `order[i]` comes to place i.
-    pub fn apply(
-        &self,
-        machine: &Machine<'_>,
-        monitor: Option<&mut Monitor<'_>>,
-        full: &mut Full,
-        order: &[usize],
-    ) {
+    /// Thread `order[i]` comes to place i, but for the monitor.
+    pub fn apply(&self, machine: &Machine<'_>, full: &mut Full, order: &[usize]) {
         let old = full.state.words.clone();
         let made = full.made.clone();
         let mut place = [0 as Word; 16];
@@ -143,10 +131,6 @@ impl Symmetry {
         for cell in words[machine.heap_start()..].chunks_exact_mut(machine.cell_width()) {
             let record = cell[0].unsigned_abs() as usize - 1;
             self.fields[record].iter().for_each(|field| rename(&mut cell[1 + field]));
-        }
-        if let Some(monitor) = monitor {
-            let order: Vec<u8> = order.iter().map(|thread| *thread as u8).collect();
-            full.monitor = monitor.permute(full.monitor, &order);
         }
     }
 }

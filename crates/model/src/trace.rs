@@ -4,6 +4,7 @@ use linpoint_lang::interp::State;
 use linpoint_lang::program::{OpId, Word};
 use linpoint_lang::span::Span;
 
+use crate::data::Real;
 use crate::explore::{Bounds, Wrong};
 use crate::pack::Full;
 use crate::reference::{CallId, Reference, ResultId, SpecId};
@@ -59,6 +60,7 @@ pub(crate) fn find(
     let mut full = initial.clone();
     // The thread at each place is really this one.
     let mut real: Vec<usize> = (0..threads).collect();
+    let mut data = Real::new(explorer.data.as_ref().is_none_or(|data| data.distinct));
     let mut steps = Vec::new();
     for id in way.into_iter().skip(1) {
         let mut out = Vec::new();
@@ -70,22 +72,29 @@ pub(crate) fn find(
         }
         let mut found = None;
         for next in out {
-            let (name, order) = explorer.name_of(&next.full);
-            if name == packed {
-                found = Some((next.steps, order));
+            let named = explorer.name_of(&next.full);
+            if named.bytes == packed {
+                found = Some((next, named));
                 break;
             }
         }
-        let (taken, order) = found?;
-        keep(explorer, taken, &real, &mut steps);
-        if let Some(order) = order {
+        let (taken, named) = found?;
+        data.hand_out(taken.full.fresh);
+        keep(explorer, taken.steps, (&real, &data), &mut steps);
+        if let Some(order) = named.order {
             real = order[..threads].iter().map(|place| real[*place]).collect();
+        }
+        if let Some(map) = named.data {
+            data.renamed(&map);
         }
         full = explorer.state_of(packed);
     }
     let mut out = Vec::new();
     match (explorer.successors(&full, &mut out), wrong) {
-        (Err(bad), wrong) if bad.wrong == *wrong => keep(explorer, bad.steps, &real, &mut steps),
+        (Err(bad), wrong) if bad.wrong == *wrong => {
+            data.hand_out(u8::MAX);
+            keep(explorer, bad.steps, (&real, &data), &mut steps);
+        }
         (Ok(_), Wrong::Deadlock) if out.is_empty() => {}
         (Ok(_), Wrong::Stuck | Wrong::GoesRound | Wrong::GoesRoundAlone | Wrong::Waits) => {}
         _ => return None,
@@ -93,8 +102,13 @@ pub(crate) fn find(
     Some(steps)
 }
 
-/// Adds steps with the real names of threads.
-fn keep(explorer: &Explorer<'_>, taken: Vec<TraceStep>, real: &[usize], steps: &mut Vec<TraceStep>) {
+/// Adds steps with the real names of threads and data.
+fn keep(
+    explorer: &Explorer<'_>,
+    taken: Vec<TraceStep>,
+    (real, values): (&[usize], &Real),
+    steps: &mut Vec<TraceStep>,
+) {
     // `apply` wants to know which thread comes to each place: the inverse.
     let mut places = vec![0; real.len()];
     for (place, thread) in real.iter().enumerate() {
@@ -103,8 +117,12 @@ fn keep(explorer: &Explorer<'_>, taken: Vec<TraceStep>, real: &[usize], steps: &
     for mut step in taken {
         step.thread = real[step.thread];
         let mut full = Full { state: step.state, monitor: 0, claims: 0, made: vec![0; real.len()], fresh: 0 };
-        explorer.symmetry.apply(&explorer.machine, None, &mut full, &places);
+        explorer.symmetry.apply(&explorer.machine, &mut full, &places);
         step.state = full.state;
+        if let Some(data) = &explorer.data {
+            data.each(&explorer.machine, &mut step.state, &mut |word| *word = values.value(*word));
+            data.each_in(&explorer.machine, &mut step.what, &mut |word| *word = values.value(*word));
+        }
         steps.push(step);
     }
 }

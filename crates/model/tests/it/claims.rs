@@ -10,8 +10,11 @@ use crate::corpus::{expected, programs, workload};
 fn decided(program: &Program, workload: &Workload, fusion: bool) -> String {
     // Without a specification only claims and errors are left to find.
     let program = Program { spec: SpecSource::Nothing, ..program.clone() };
-    let bounds =
-        Bounds { reductions: Reductions { fusion, symmetry: true }, memory: 1 << 30, ..Bounds::default() };
+    let bounds = Bounds {
+        reductions: Reductions { fusion, fixed: true, symmetry: true, data: true },
+        memory: 1 << 30,
+        ..Bounds::default()
+    };
     match explore(&program, workload, Mode::Anywhere, &bounds).verdict {
         Verdict::Holds => "hold".into(),
         Verdict::Violated(violation) => match violation.wrong {

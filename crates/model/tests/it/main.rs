@@ -3,7 +3,9 @@
 mod callers;
 mod claims;
 mod corpus;
+mod data;
 mod progress;
 mod reductions;
 mod sessions;
 mod steppers;
+mod workers;

@@ -21,7 +21,7 @@ fn no_reduction_changes_a_verdict() {
         let workload = Workload::general(&program, 2, 1);
         for mode in [Mode::Anywhere, Mode::AtPoints] {
             let run = |fusion: bool, symmetry: bool| {
-                let reductions = Reductions { fusion, symmetry };
+                let reductions = Reductions { fusion, fixed: symmetry, symmetry, data: symmetry };
                 let bounds = Bounds { reductions, claims: Deciding::Ignored, ..Bounds::default() };
                 explore(&program, &workload, mode, &bounds)
             };
@@ -55,7 +55,10 @@ fn violations_survive_reductions() {
             .expect("it is there");
         let workload = Workload::of(&program.clients[0]);
         for (fusion, symmetry) in [(false, false), (true, false), (false, true), (true, true)] {
-            let bounds = Bounds { reductions: Reductions { fusion, symmetry }, ..Bounds::default() };
+            let bounds = Bounds {
+                reductions: Reductions { fusion, fixed: symmetry, symmetry, data: symmetry },
+                ..Bounds::default()
+            };
             let explored = explore(&program, &workload, Mode::Anywhere, &bounds);
             let Verdict::Violated(violation) = &explored.verdict else {
                 panic!("{name}: {:?}", explored.verdict)
@@ -171,7 +174,7 @@ fn preemptions_are_counted() {
     let run = |program: &linpoint_lang::Program, preemptions: Option<u8>, workload: &Workload| {
         let bounds = Bounds {
             preemptions,
-            reductions: Reductions { fusion: true, symmetry: false },
+            reductions: Reductions { fusion: true, fixed: true, symmetry: false, data: true },
             ..Bounds::default()
         };
         explore(program, workload, Mode::Anywhere, &bounds)

@@ -29,7 +29,7 @@ fn both_meet_the_same_states_in_the_same_order() {
             let workloads = if fusion && symmetry { vec![&small, &first] } else { vec![&small] };
             for workload in workloads {
                 let run = |stepper: Stepper| {
-                    let reductions = Reductions { fusion, symmetry };
+                    let reductions = Reductions { fusion, fixed: symmetry, symmetry, data: symmetry };
                     let bounds = Bounds {
                         reductions,
                         stepper,
