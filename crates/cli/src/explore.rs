@@ -327,7 +327,7 @@ pub fn wrong(violation: &Violation) -> String {
         Wrong::Error(kind) => kind.to_string(),
         Wrong::Claim(_) => "a claim is false".into(),
         Wrong::Deadlock => "deadlock: threads wait, and nobody can go on".into(),
-        Wrong::Endless => "a thread goes round for ever without touching anything shared".into(),
+        Wrong::Endless => "a thread goes round for ever, and nothing that others do can end it".into(),
         Wrong::Stuck => "no progress: from here on some operation can never return".into(),
         Wrong::GoesRound => format!(
             "not lock-free: the last {} steps can be repeated for ever, and no operation returns",

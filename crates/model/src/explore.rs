@@ -146,7 +146,7 @@ pub enum Wrong {
     Claim(ClaimId),
     /// Threads wait and nobody can go on.
     Deadlock,
-    /// A thread goes round without touching anything shared.
+    /// A thread goes round, and nothing that others do can end it.
     Endless,
     /// From here on some thread can never finish, whatever happens.
     Stuck,

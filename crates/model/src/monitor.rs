@@ -89,6 +89,8 @@ pub(crate) struct Monitor<'p> {
     pub with_points: bool,
     /// Operations that have no points: they may take effect anywhere all the same.
     free: Arc<[bool]>,
+    /// Is it the first of those that share what is known?
+    leads: bool,
 }
 
 impl<'p> Monitor<'p> {
@@ -102,6 +104,7 @@ impl<'p> Monitor<'p> {
             overflowed: false,
             with_points,
             free: free.into(),
+            leads: true,
         };
         monitor.new.number(Set::initial(threads), 0);
         monitor
@@ -122,9 +125,10 @@ impl<'p> Monitor<'p> {
         self.reference().result(op, words)
     }
 
-    /// About how much memory it takes.
+    /// About how much memory it takes; what several share is counted by one.
     pub fn memory(&self) -> usize {
-        self.known.memory() + self.new.memory()
+        let shared = if self.leads { self.known.memory() + self.reference().memory() } else { 0 };
+        shared + self.new.memory()
     }
 
     #[inline]
@@ -264,6 +268,7 @@ impl<'p> Monitor<'p> {
             known: Arc::clone(&self.known),
             new: Tables::default(),
             free: Arc::clone(&self.free),
+            leads: false,
             ..*self
         }
     }

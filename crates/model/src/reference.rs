@@ -107,6 +107,16 @@ impl<'p> Reference<'p> {
         id
     }
 
+    /// About how much memory it takes.
+    pub fn memory(&self) -> usize {
+        let rows: usize = self.table.len() * (size_of::<Vec<u8>>() + 8 * self.calls.len());
+        self.states.len() * 300
+            + (self.results.len() + self.calls.len()) * 150
+            + rows
+            + self.found.capacity() * 8
+            + self.renamed.memory()
+    }
+
     /// The number of a call.
     pub fn call(&mut self, thread: usize, op: OpId, args: &[Word]) -> CallId {
         let made = Made { thread, op, args: args.to_vec() };

@@ -259,8 +259,9 @@ impl Search<'_, '_, '_> {
         if self.overflowed() {
             return stop(Limit::Results);
         }
-        let monitor = self.workers[0].explorer.monitor.as_ref().map_or(0, |monitor| monitor.memory());
-        let used = self.store.memory() + self.graph.memory() + monitor;
+        let monitors = self.workers.iter().filter_map(|worker| worker.explorer.monitor.as_ref());
+        let monitors: usize = monitors.map(|monitor| monitor.memory()).sum();
+        let used = self.store.memory_with(4096) + self.graph.memory() + monitors;
         if self.store.is_full() || used > self.bounds.memory {
             return stop(Limit::Memory);
         }

@@ -86,6 +86,12 @@ impl Store {
         self.chunk_bytes + self.slots.capacity() * 8
     }
 
+    /// How much memory it takes while it takes in so many more: a table that grows is there twice for a moment.
+    pub fn memory_with(&self, more: usize) -> usize {
+        let grows = (self.count + more) * 2 > self.slots.len();
+        self.memory() + if grows { self.slots.len() * 16 } else { 0 }
+    }
+
     /// A number made of all states in the order in which they were met.
     pub fn digest(&self) -> u64 {
         self.digest

@@ -8,7 +8,20 @@ fn holds() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let first = "holds: every run of 2 threads with 2 operations each, each piece of data distinct, memory sequentially consistent\n";
     assert!(ran.out.starts_with(first), "{}", ran.out);
-    assert!(ran.out.contains("812 states"), "{}", ran.out);
+    assert!(ran.out.contains("265 states"), "{}", ran.out);
+}
+
+/// However many cores look: the same but for the time it took.
+#[test]
+fn workers() {
+    let run = |workers: &str| {
+        let file = "corpus/broken/multiset-findslot-no-lock.lin";
+        let ran = linpoint(&["explore", file, "--workers", workers], b"");
+        assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+        ran.out.rsplit_once(", ").map(|(but_the_time, _)| but_the_time.to_owned())
+    };
+    assert_eq!(run("1"), run("3"));
+    assert_eq!(linpoint(&["explore", "corpus/correct/treiber.lin", "--workers", "0"], b"").code, 2);
 }
 
 #[test]

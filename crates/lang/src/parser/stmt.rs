@@ -218,6 +218,21 @@ impl Parser {
 
     fn assignment_or_call(&mut self) -> Parsed<StmtKind> {
         let target = self.postfix()?;
+        let worked_out = matches!(
+            target.kind,
+            ExprKind::Binary(..)
+                | ExprKind::Not(_)
+                | ExprKind::Neg(_)
+                | ExprKind::Quantified { .. }
+                | ExprKind::Choose(_)
+                | ExprKind::New(..)
+        );
+        if self.is_sign("=") && worked_out {
+            return self.expected(
+                "a place before `=`",
+                "a variable, a field or an element is assigned to; several with commas: `(a, b) = f()`",
+            );
+        }
         if self.eat_sign("=") {
             return Ok(StmtKind::Assign { target, value: self.expr()? });
         }

@@ -250,15 +250,7 @@ impl Work<'_, '_> {
 
     /// The set with threads in another order, and data named after the part it plays in the set; with what is left open about the names.
     pub fn settle_in(&mut self, set: &Set, order: &[usize]) -> (Set, Classes) {
-        let sorted = match order.is_sorted() {
-            true => set.clone(),
-            false => {
-                let mut sorted = self.rename_in(set, order, None);
-                sorted.settle();
-                sorted
-            }
-        };
-        let parts = self.parts_played(&sorted);
+        let parts = self.parts_played(set, order);
         let mut members: Vec<u8> = (1..16).filter(|value| parts[usize::from(*value)] != NO_PART).collect();
         members.sort_unstable_by_key(|value| (parts[usize::from(*value)], *value));
         // Values that can change places without changing the set: each class by its first member.
@@ -269,7 +261,7 @@ impl Work<'_, '_> {
                 leads && parts[usize::from(other)] == parts[usize::from(value)]
             };
             let leaders: Vec<u8> = members[..index].iter().copied().filter(same).collect();
-            let found = leaders.into_iter().find(|other| self.may_swap(&sorted, *other, value));
+            let found = leaders.into_iter().find(|other| self.may_swap(set, *other, value));
             class[usize::from(value)] = found.unwrap_or(value);
         }
         // Members of a class get names in a row.
@@ -282,11 +274,12 @@ impl Work<'_, '_> {
                 classes.first[usize::from(value)] = first;
             }
         }
-        if members.iter().all(|value| map[usize::from(*value)] == *value) {
-            return (sorted, classes);
+        let same_names = members.iter().all(|value| map[usize::from(*value)] == *value);
+        if same_names && order.is_sorted() {
+            return (set.clone(), classes);
         }
-        let places: Vec<usize> = (0..order.len()).collect();
-        let mut named = self.rename_in(&sorted, &places, Some(&Numbered::new(&map)));
+        let by = Numbered::new(&map);
+        let mut named = self.rename_in(set, order, (!same_names).then_some(&by));
         named.settle();
         (named, classes)
     }
@@ -308,7 +301,7 @@ impl Work<'_, '_> {
 
     /// What each value is in a set, said without names: the first place where it is, so that few names change from step to step, and a number that differs for values that play different
     /// parts.
-    fn parts_played(&mut self, set: &Set) -> [(u64, u64); 16] {
+    fn parts_played(&mut self, set: &Set, order: &[usize]) -> [(u64, u64); 16] {
         let mut parts = [NO_PART; 16];
         let mut play = |value: i64, first: u64, part: u64| {
             if let Some(value) = usize::try_from(value).ok().filter(|value| (1..16).contains(value)) {
@@ -320,8 +313,8 @@ impl Work<'_, '_> {
         const RESULTS: u64 = 1 << 20;
         const CALLS: u64 = 1 << 21;
         let ops = self.ops(set);
-        for (thread, call) in set.calls.iter().enumerate() {
-            let Some(call) = call else { continue };
+        for (thread, old) in order.iter().enumerate() {
+            let Some(call) = &set.calls[*old] else { continue };
             self.reference.data_of_call(*call, &mut |place, value| {
                 play(value, CALLS + thread as u64, mix(mix(1, thread as u64), place));
             });
@@ -329,9 +322,9 @@ impl Work<'_, '_> {
         for configuration in &set.configurations {
             let mut hash = self.reference.shape_of_state(configuration.spec).0;
             let mut took = [None; 16];
-            for (thread, op) in ops.iter().enumerate() {
-                let status = self.share.get(configuration.statuses, thread);
-                hash = match op {
+            for (thread, old) in order.iter().enumerate() {
+                let status = self.share.get(configuration.statuses, *old);
+                hash = match &ops[*old] {
                     Some(op) if status > OPEN => {
                         took[thread & 15] = Some((*op, status - 2));
                         mix(hash, self.reference.shape_of_result(*op, status - 2).0)

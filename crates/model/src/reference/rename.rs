@@ -23,6 +23,16 @@ pub(super) struct Memory {
     calls: FxHashMap<(CallId, u64), CallId>,
 }
 
+impl Memory {
+    /// About how much memory it takes.
+    pub fn memory(&self) -> usize {
+        self.shapes.len() * 100
+            + self.states.capacity() * 24
+            + (self.results.capacity() + self.calls.capacity()) * 32
+            + self.of_results.len() * 64
+    }
+}
+
 /// A renaming, and a number that no other has.
 pub(crate) struct Numbered<'r> {
     map: &'r Renaming,

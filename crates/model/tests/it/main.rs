@@ -4,6 +4,8 @@ mod callers;
 mod claims;
 mod corpus;
 mod data;
+mod mangle;
+mod mangled;
 mod progress;
 mod reductions;
 mod sessions;
