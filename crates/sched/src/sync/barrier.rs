@@ -47,6 +47,16 @@ struct Waiter<'a> {
     generation: u64,
 }
 
+impl Drop for Waiter<'_> {
+    /// A thread that is taken down while it waits is not there any more.
+    fn drop(&mut self) {
+        let mut model = self.barrier.model();
+        if model.generation == self.generation {
+            model.arrived = model.arrived.saturating_sub(1);
+        }
+    }
+}
+
 /// Until the waiter's generation, which the pointer is to, has passed.
 static PASSED: Wait = {
     unsafe fn ready(object: *const ()) -> bool {

@@ -228,6 +228,19 @@ fn an_os_thread_at_a_condition_variable_that_it_waits_for() {
 }
 
 #[test]
+fn a_barrier_is_free_again_after_a_run_that_failed() {
+    static BARRIER: Barrier = Barrier::new(2);
+    let waits = || {
+        BARRIER.wait();
+    };
+    let text = first_failure(waits).unwrap().to_string();
+    assert!(text.starts_with("deadlock"), "{text}");
+    let other = std::thread::spawn(|| BARRIER.wait().is_leader());
+    let leads = BARRIER.wait().is_leader();
+    assert!(leads != other.join().unwrap(), "one of the two leads");
+}
+
+#[test]
 fn an_os_thread_at_a_channel() {
     fn strange_end(use_it: fn(&mpsc::Sender<u32>, &mpsc::Receiver<u32>), stray: fn(&mpsc::Sender<u32>)) {
         let text = misused(|| {
