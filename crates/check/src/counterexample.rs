@@ -151,9 +151,11 @@ fn own_value(
         Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::PriorityQueueMax
             if spec.initial.is_null() && all().all(|op| op.op() != codes::priority_queue::CHANGE_KEY) =>
         {
-            // A removal that never answered may have taken anything.
+            // A removal that never answered may have taken anything. That there was no room speaks of other values.
             let taken = |op: &Operation| op.is_pending() && op.arg.is_null();
-            all().filter(|op| value_of(op) == Some(value) || taken(op)).take(SMALL + 1).collect()
+            let refused = |op: &Operation| !op.is_pending() && op.result == ValueId::FALSE;
+            let own = |op: &Operation| value_of(op) == Some(value) && !refused(op) || taken(op);
+            all().filter(own).take(SMALL + 1).collect()
         }
         Kind::Register | Kind::CasRegister | Kind::Map if !at.is_pending() && !at.result.is_null() => {
             let shown = symbols.value(at.result);

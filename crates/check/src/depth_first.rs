@@ -17,11 +17,13 @@
 //! follow depends on nothing else. So the search never goes past the furthest return it has reached: that return has no explanation, and
 //! the history up to it none. Where states are too many to remember them all, older choices are made final; then an end of the search proves nothing, and the engine says so.
 
+mod foresight;
 mod links;
 
 use linpoint_history::{Operation, Spec};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use self::foresight::{Foresight, Role};
 use self::links::{Calls, Returns};
 use crate::engine::{Budget, Context, Engine, Stop, Violation, Witness};
 use crate::metastate::generic::machine::Machine;
@@ -67,22 +69,15 @@ impl<S: Spec + Clone> Engine for DepthFirst<S> {
         self.rows.extend_from_slice(timeline.pending());
         self.earliest
             .extend((0..timeline.pending().len() as u32).map(|i| timeline.earliest(OpId::pending(i))));
-        let mut machine = Machine::new(self.spec.clone());
-        let classes = self.rows.iter().map(|row| machine.class(row, cx.symbols)).collect();
-        let mut search = Search::new(machine, classes, &self.earliest, completed);
-        let found = search.run(cx.budget);
-        self.furthest = search.furthest_return;
-        let id = |op: u32| match op.checked_sub(completed) {
-            Some(pending) => OpId::pending(pending),
-            None => OpId(op),
-        };
-        match found? {
+        let problem = Problem { rows: &self.rows, earliest: &self.earliest, completed };
+        let searched = search(self.spec.clone(), &problem, cx, None, u64::MAX, &mut self.furthest)?;
+        match searched.found {
             Found::Order => {
-                witness.order.extend(search.order.iter().map(|&op| id(op)));
+                witness.order.extend(searched.order);
                 Ok(())
             }
             Found::None => Err(Stop::Violated(Violation {
-                at: OpId(search.furthest_return),
+                at: OpId(self.furthest),
                 core: Vec::new(),
                 reason: String::new(),
             })),
@@ -101,12 +96,58 @@ impl<S: Spec + Clone> Engine for DepthFirst<S> {
     }
 }
 
+/// A history.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// The completed operations by return, then those that never returned.
+    pub rows: &'a [Operation],
+    /// Their first gaps.
+    pub earliest: &'a [u32],
+    /// How many have completed.
+    pub completed: u32,
+}
+
+/// What came out of a search.
+#[derive(Debug)]
+pub struct Searched {
+    /// How it ended.
+    pub found: Found,
+    /// The order, if there is one.
+    pub order: Vec<OpId>,
+}
+
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+pub enum Found {
+    /// With an order.
     Order,
+    /// There is none.
     None,
+    /// It did not try everything.
     GaveUp,
+}
+
+/// Searches for an order, in at most `patience` steps; `furthest` becomes the first return that none of those tried explains. What `foresight` rules out is not tried.
+pub fn search<S: Spec>(
+    spec: S,
+    problem: &Problem<'_>,
+    cx: &Context<'_>,
+    foresight: Option<Foresight>,
+    patience: u64,
+    furthest: &mut u32,
+) -> Result<Searched, Stop> {
+    let mut machine = Machine::new(spec);
+    let classes = problem.rows.iter().map(|row| machine.class(row, cx.symbols)).collect();
+    let mut search = Search::new(machine, classes, problem.earliest, problem.completed);
+    search.foresight = foresight;
+    search.patience = patience;
+    let found = search.run(cx.budget);
+    *furthest = search.furthest_return;
+    let id = |op: &u32| match op.checked_sub(problem.completed) {
+        Some(pending) => OpId::pending(pending),
+        None => OpId(*op),
+    };
+    Ok(Searched { found: found?, order: search.order.iter().map(id).collect() })
 }
 
 /// So many choices are kept open when states become too many.
@@ -149,6 +190,9 @@ struct Search<'a, S: Spec> {
     furthest_return: u32,
     /// Were choices made final?
     is_final: bool,
+    foresight: Option<Foresight>,
+    /// Steps after which it gives up.
+    patience: u64,
 }
 
 impl<S: Spec> Search<'_, S> {
@@ -171,12 +215,14 @@ impl<S: Spec> Search<'_, S> {
             dead_bytes: 0,
             furthest_return: 0,
             is_final: false,
+            foresight: None,
+            patience: u64::MAX,
         }
     }
 
     fn run(&mut self, budget: &Budget) -> Result<Found, Stop> {
         let mut frame = Frame { state: 0, mark: 0, choices: 0, ahead: 0 };
-        let mut steps = 0u32;
+        let mut steps = 0u64;
         loop {
             self.look(frame.state);
             let first = self.returns.first();
@@ -193,9 +239,12 @@ impl<S: Spec> Search<'_, S> {
             }
             // The next choice of the last place that has one.
             loop {
-                steps = steps.wrapping_add(1);
+                steps += 1;
                 if steps.is_multiple_of(256) {
                     budget.check(self.memory())?;
+                    if steps > self.patience {
+                        return Ok(Found::GaveUp);
+                    }
                 }
                 let Some(last) = self.frames.last().copied() else {
                     return Ok(if self.is_final { Found::GaveUp } else { Found::None });
@@ -244,6 +293,9 @@ impl<S: Spec> Search<'_, S> {
             if self.machine.is_read_only(class) {
                 continue; // It does not fit here.
             }
+            if self.foresight.as_ref().is_some_and(|foresight| !foresight.admits(op)) {
+                continue;
+            }
             match candidates.iter_mut().find(|(other, _)| *other == class) {
                 Some((_, equal)) => *equal = op.min(*equal),
                 None => candidates.push((class, op)),
@@ -260,6 +312,9 @@ impl<S: Spec> Search<'_, S> {
     fn set_done(&mut self, op: u32) {
         self.done[op as usize / 64] |= 1 << (op % 64);
         self.calls.remove(op);
+        if let Some(foresight) = &mut self.foresight {
+            foresight.done(op);
+        }
         if op < self.completed {
             self.returns.remove(op);
             self.ahead = self.ahead.max(op + 1);
@@ -273,6 +328,9 @@ impl<S: Spec> Search<'_, S> {
             let Some(op) = self.order.pop() else { return };
             self.done[op as usize / 64] &= !(1 << (op % 64));
             self.calls.put_back(op);
+            if let Some(foresight) = &mut self.foresight {
+                foresight.undone(op);
+            }
             if op < self.completed {
                 self.returns.put_back(op);
             }

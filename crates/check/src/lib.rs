@@ -18,6 +18,7 @@ mod one_pass;
 pub mod online;
 pub mod portfolio;
 pub mod recheck;
+pub mod relax;
 pub mod replay;
 pub mod resident;
 pub mod stream;

@@ -20,6 +20,7 @@ use crate::monitor::register::RegisterMonitor;
 use crate::monitor::set::SetMonitor;
 use crate::monitor::stack::StackMonitor;
 use crate::monitor::{PriorityQueueMonitor, QueueMonitor};
+use crate::relax::{self, Relaxed};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub struct Candidate {
 
 /// The engines to try on a history of `spec`, best first.
 pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
-    let mut all = specialised(spec.kind);
+    let mut all = if relax::applies(spec) { relaxed(spec.kind) } else { specialised(spec.kind) };
     all.push(metastate(|spec| Box::new(Generic::new(spec.clone()))));
     all.push(Candidate {
         make: |spec| Box::new(DepthFirst::new(spec.clone())),
@@ -127,6 +128,47 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
             races: true,
         }],
         Kind::Counter => vec![metastate(|_| Box::new(CounterMetastate::new()))],
+        _ => Vec::new(),
+    }
+}
+
+/// The engines for collections of one kind with a bound, or with answers that may be spurious: those without, made to fit.
+fn relaxed(kind: Kind) -> Vec<Candidate> {
+    fn of(make: fn(&Builtin) -> Box<dyn Engine + Send>, choice: Choice) -> Candidate {
+        // It looks for values that are inserted twice itself.
+        Candidate { make, choice, distinct: false, races: choice == Choice::Metastate }
+    }
+    match kind {
+        Kind::Queue => vec![
+            of(|spec| Box::new(Relaxed::new(spec, Box::new(QueueMonitor::new()), true)), Choice::Monitor),
+            of(
+                |spec| Box::new(Relaxed::new(spec, Box::new(QueueMetastates::new()), false)),
+                Choice::Metastate,
+            ),
+        ],
+        Kind::Stack => vec![
+            of(|spec| Box::new(Relaxed::new(spec, Box::new(StackMonitor::new()), true)), Choice::Monitor),
+            of(
+                |spec| Box::new(Relaxed::new(spec, Box::new(StackMetastates::new()), false)),
+                Choice::Metastate,
+            ),
+        ],
+        Kind::PriorityQueue | Kind::PriorityQueueMax => vec![
+            of(
+                |spec| Box::new(Relaxed::new(spec, Box::new(PriorityQueueMonitor::new()), true)),
+                Choice::Monitor,
+            ),
+            of(
+                |spec| Box::new(Relaxed::new(spec, Box::new(PriorityQueueMetastates::new()), false)),
+                Choice::Metastate,
+            ),
+        ],
+        Kind::Deque => {
+            vec![of(
+                |spec| Box::new(Relaxed::new(spec, Box::new(DequeSearch::new()), false)),
+                Choice::Metastate,
+            )]
+        }
         _ => Vec::new(),
     }
 }

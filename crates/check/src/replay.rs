@@ -172,6 +172,14 @@ pub(crate) fn least_first(heap: &mut BinaryHeap<Reverse<u32>>, op: &Operation) -
 /// One step of a set.
 #[inline(always)]
 pub(crate) fn set(members: &mut Members, op: &Operation) -> Option<bool> {
+    if let Some((word, shift)) = members.word(op.arg) {
+        // No branch that depends on the operation: which it is, nobody can guess.
+        let (adds, removes) = (op.op() == codes::set::ADD, op.op() == codes::set::REMOVE);
+        let present = *word >> shift & 1 == 1;
+        let after = (present | adds) & !removes;
+        *word = *word & !(1 << shift) | u64::from(after) << shift;
+        return Some(op.is_pending() | (op.result == ValueId::from_bool(present ^ adds)));
+    }
     let answer = match op.op() {
         codes::set::ADD => members.insert(op.arg),
         codes::set::REMOVE => members.remove(op.arg),
@@ -199,6 +207,19 @@ pub struct Members {
 impl Members {
     /// Integers below this have a bit.
     const SMALL: u32 = 1 << 26;
+
+    /// The word of a small integer, and the place of its bit.
+    #[inline]
+    fn word(&mut self, value: ValueId) -> Option<(&mut u64, u32)> {
+        let at = (value.0 / 64) as usize;
+        if at >= self.bits.len() {
+            if value.0 >= Self::SMALL {
+                return None;
+            }
+            self.bits.resize((at + 1).next_power_of_two(), 0);
+        }
+        self.bits.get_mut(at).map(|word| (word, value.0 % 64))
+    }
 
     /// Adds a value; was it new?
     #[inline]

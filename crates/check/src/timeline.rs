@@ -94,6 +94,11 @@ impl Timeline {
         Timeline { ties, ..Timeline::default() }
     }
 
+    /// How touching operations of one process are ordered.
+    pub fn ties(&self) -> Ties {
+        self.ties
+    }
+
     /// All of a history at once.
     pub fn of(operations: &[Operation], ties: Ties) -> Timeline {
         let mut sorted: Vec<Operation> = operations.to_vec();

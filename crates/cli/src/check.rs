@@ -41,6 +41,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
     Ok(exit)
 }
 
+/// Is a file whose name ends in `.lin` a program? Histories in the binary form have the same ending, and a first byte that no text has.
+fn is_program(file: &Path) -> bool {
+    let mut head = [0; 16];
+    let read = File::open(file).and_then(|mut file| std::io::Read::read(&mut file, &mut head));
+    read.is_ok_and(|length| length > 0 && !formats::is_binary(&head[..length]))
+}
+
 /// Histories longer than this are not read a second time for a page: it shows their core.
 const MOST_READ_AGAIN: u64 = 5_000_000;
 
@@ -68,7 +75,7 @@ pub struct Shown<'a> {
 
 impl Task<'_> {
     fn run(&self) -> Result<Exit, Fault> {
-        if self.file.extension().is_some_and(|extension| extension == "lin") {
+        if self.file.extension().is_some_and(|extension| extension == "lin") && is_program(self.file) {
             return Err(Fault::usage(
                 format!("{} is a program, not a history", self.file.display()),
                 "run it with `linpoint explore`, prove it with `linpoint prove`",

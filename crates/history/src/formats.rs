@@ -20,6 +20,7 @@ mod jepsen;
 mod json;
 mod json_events;
 mod json_lines;
+mod misspelt;
 mod pairing;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -40,6 +41,7 @@ use crate::specs::Builtin;
 use crate::symbols::Symbols;
 use crate::value::Value;
 
+pub use binary::is_binary;
 pub use json_lines::write_row;
 pub use process_order::ProcessOrder;
 

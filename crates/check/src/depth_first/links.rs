@@ -17,6 +17,11 @@ impl Calls {
         Calls(Links::new(earliest.len() as u32, &order))
     }
 
+    /// Those of `order`, of operations below `end`, as they stand there.
+    pub(super) fn in_order(end: u32, order: &[u32]) -> Calls {
+        Calls(Links::new(end, order))
+    }
+
     pub(super) fn first(&self) -> Option<u32> {
         self.after(self.0.end())
     }

@@ -15,21 +15,27 @@
 //! A configuration is dropped if another has used no operation that it has not, and has satisfied all reads it has.
 //! Nearly always one is left. Values at their initial count with nothing open are forgotten.
 //!
-//! Most operations are alone with their value: they take effect when they return, or cannot. Only when a second one is called before
-//! that an [`Episode`] is begun, with both.
+//! Most operations are alone with their value: no other on it overlaps them. They take effect when they return, or cannot. So rows are looked at twice: when they are
+//! *met*, in order of return and ahead of what is explained, each is linked with the one before it on its value, and those that overlap are
+//! marked; when they are explained, only the marked ones need their calls, and an [`Episode`]. An operation on the value that is not met yet overlaps nothing that
+//! is explained now: all that are called by then are loaded.
 //!
 //! Values are independent, and an order of each that respects the gaps merges with the others by gaps. While one value
 //! has several configurations the order of the others is held back.
 
 mod core;
 mod episode;
+mod meet;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use linpoint_history::specs::codes::set;
 use linpoint_history::{Kind, OpCode, Operation, ProcessId, Value, ValueId};
 use rustc_hash::FxHashMap;
 
 use self::episode::{Episode, Role};
-use super::notes::{NONE, Notes};
+use self::meet::{DONE, MARKED, Met, Over, ROLE_SHIFT};
 use super::table::Table;
 use crate::engine::{Context, Engine, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
@@ -42,8 +48,14 @@ pub struct SetMonitor {
     places: Table,
     elements: Vec<Element>,
     free_elements: Vec<u32>,
-    /// For each open operation that has not taken effect, or may not have, the element it is on.
-    notes: Notes,
+    over: Over,
+    /// What was met of the rows from `met_from` on.
+    met: Vec<Met>,
+    met_from: u32,
+    /// The calls of operations that overlap others on their value and were not called yet, the first of them last.
+    due: BinaryHeap<Reverse<(u32, OpId)>>,
+    /// The gap of the first of `due`.
+    next_due: u32,
     /// Values with several open operations.
     episodes: Vec<Episode>,
     free: Vec<u32>,
@@ -54,36 +66,30 @@ pub struct SetMonitor {
     initial: FxHashMap<ValueId, u32>,
     unnamed: Vec<(Value, u32)>,
     started: bool,
-    /// Pending operations that are not called yet, the latest first.
-    pending: Vec<(u32, OpId)>,
     pending_known: usize,
+    /// For values with operations that never return: the first gap of these.
+    unreturned: FxHashMap<ValueId, u32>,
     /// Is a core being decided? Then none is looked for.
     in_core: bool,
 }
 
-/// What is known of a value that is in the collection or has open operations.
+/// What is known of a value that is in the collection or has operations that were met.
 #[derive(Clone, Copy, Debug)]
 struct Element {
     /// How often it is in it, as far as nothing is open.
     count: u32,
-    open: Open,
+    /// The last operation on it that was met, or [`NONE`].
+    last: u32,
+    /// The episode, if several operations are open, or [`NONE`].
+    open: u32,
     /// The last operation that changed it and returned, for counterexamples: stamps, process and code.
+    who: u32,
     call: i64,
     ret: i64,
-    who: u32,
-}
-
-/// What is open on a value.
-#[derive(Clone, Copy, Debug)]
-enum Open {
-    Nothing,
-    /// One operation, which has not taken effect.
-    One(OpId, Role),
-    /// Several, or one of several: which episode.
-    Episode(u32),
 }
 
 const _: () = assert!(size_of::<Element>() == 32);
+const NONE: u32 = u32::MAX;
 
 /// Orders of several values, merged by gaps.
 #[derive(Debug, Default)]
@@ -129,10 +135,9 @@ impl SetMonitor {
                     *role = role_of(cx, &op).ok();
                 }
             }
-            if cx.spec.capacity.is_some() || cx.spec.spurious {
-                return Err(Stop::Unsupported(
-                    "the collection is bounded, or answers may be spurious".into(),
-                ));
+            // Only "full" can be spurious here, and only where there is a bound.
+            if cx.spec.capacity.is_some() {
+                return Err(Stop::Unsupported("the collection is bounded".into()));
             }
             if let Value::List(items) = &cx.spec.initial {
                 for item in items.iter() {
@@ -152,11 +157,17 @@ impl SetMonitor {
         let known = std::mem::replace(&mut self.pending_known, timeline.pending().len());
         for index in known..timeline.pending().len() {
             let id = OpId::pending(index as u32);
-            if matches!(role_of(cx, timeline.op(id))?, Role::Add | Role::Take) {
-                self.pending.push((timeline.earliest(id), id));
+            let op = timeline.op(id);
+            if matches!(role_of(cx, op)?, Role::Add | Role::Take) {
+                let earliest = timeline.earliest(id);
+                let first = self.unreturned.entry(op.arg).or_insert(earliest);
+                *first = earliest.min(*first);
+                let place = self.place(op.arg);
+                let last = self.elements[place as usize].last;
+                self.mark_from(timeline, last, earliest);
+                self.call_later(earliest, id);
             }
         }
-        self.pending.sort_unstable_by(|a, b| b.cmp(a));
         Ok(())
     }
 
@@ -176,120 +187,72 @@ impl SetMonitor {
         }
     }
 
-    #[inline]
+    /// Calls what is due in this gap.
+    #[cold]
+    fn call_due(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        now: u32,
+        witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        while let Some(&Reverse((earliest, id))) = self.due.peek() {
+            if earliest > now {
+                self.next_due = earliest;
+                return Ok(());
+            }
+            self.due.pop();
+            let (place, role) = match id.as_pending() {
+                Some(_) => {
+                    let op = timeline.op(id);
+                    (self.place(op.arg), role_of(cx, op)?)
+                }
+                None => {
+                    let met = self.met[(id.0 - self.met_from) as usize];
+                    (met.place(), met.role())
+                }
+            };
+            self.called(id, place, role, now, witness)?;
+        }
+        self.next_due = u32::MAX;
+        Ok(())
+    }
+
     fn called(
         &mut self,
         id: OpId,
-        value: ValueId,
+        place: u32,
         role: Role,
         now: u32,
         witness: &mut Witness,
     ) -> Result<(), Stop> {
-        let place = match self.places.get(value.0) {
-            Some(place) => place,
-            None => {
-                let count = self.at_first(value);
-                if role.is_satisfied(count) {
-                    self.outbox.push(now, id, witness);
-                    return Ok(());
-                }
-                let open = Open::One(id, role);
-                let place = self.add(Element { count, open, call: 0, ret: 0, who: NONE });
-                self.places.insert(value.0, place);
-                self.note(id, now, place);
-                return Ok(());
-            }
-        };
-        let element = &mut self.elements[place as usize];
-        if let Open::Nothing = element.open {
-            if role.is_satisfied(element.count) {
-                self.outbox.push(now, id, witness);
-            } else {
-                element.open = Open::One(id, role);
-                self.note(id, now, place);
-            }
-            return Ok(());
-        }
-        let index = self.episode(place, now)?;
-        if self.episodes[index as usize].called(id, role, now)? {
-            self.outbox.push(now, id, witness);
+        let element = &self.elements[place as usize];
+        let satisfied = if element.open == NONE && role.is_satisfied(element.count) {
+            true
         } else {
-            self.note(id, now, place);
+            let index = self.episode(place);
+            self.episodes[index as usize].called(id, role, now)?
+        };
+        if satisfied {
+            self.outbox.push(now, id, witness);
+            if id.as_pending().is_none() {
+                self.met[(id.0 - self.met_from) as usize].word = DONE;
+            }
         }
         Ok(())
     }
 
-    #[inline]
-    fn add(&mut self, element: Element) -> u32 {
-        match self.free_elements.pop() {
-            Some(place) => {
-                self.elements[place as usize] = element;
-                place
-            }
-            None => {
-                self.elements.push(element);
-                self.elements.len() as u32 - 1
-            }
-        }
-    }
-
-    #[inline]
-    fn note(&mut self, id: OpId, now: u32, place: u32) {
-        if id.as_pending().is_none() {
-            self.notes.put(now, id.0, place);
-        }
-    }
-
-    /// The episode of a value with something open, begun if there is none yet.
-    fn episode(&mut self, place: u32, now: u32) -> Result<u32, Stop> {
+    /// The episode of a value, begun if there is none yet.
+    fn episode(&mut self, place: u32) -> u32 {
         let element = &mut self.elements[place as usize];
-        if let Open::Episode(index) = element.open {
-            return Ok(index);
+        if element.open == NONE {
+            element.open = self.free.pop().unwrap_or_else(|| {
+                self.episodes.push(Episode::default());
+                self.episodes.len() as u32 - 1
+            });
+            self.episodes[element.open as usize].begin(element.count);
         }
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.episodes.push(Episode::default());
-            self.episodes.len() as u32 - 1
-        });
-        let episode = &mut self.episodes[index as usize];
-        episode.begin(element.count);
-        if let Open::One(id, role) = element.open {
-            episode.called(id, role, now)?;
-        }
-        element.open = Open::Episode(index);
-        Ok(index)
-    }
-
-    /// Explains a return; is there a way?
-    #[inline]
-    fn returned(
-        &mut self,
-        op: &Operation,
-        role: Role,
-        now: u32,
-        limit: u32,
-        witness: &mut Witness,
-    ) -> Result<bool, Stop> {
-        let place = self.notes.take(now);
-        if place == NONE {
-            return Ok(true);
-        }
-        let element = &mut self.elements[place as usize];
-        if let Open::One(..) = element.open {
-            let count = match role {
-                Role::Add if element.count < limit => Some(element.count + 1),
-                Role::Take => element.count.checked_sub(1),
-                _ => None,
-            };
-            if let Some(count) = count {
-                (element.count, element.open) = (count, Open::Nothing);
-                element.changed(op);
-                self.outbox.push(now, OpId(now), witness);
-                self.forget_if_at_first(op.arg, place);
-                return Ok(true);
-            }
-        }
-        let index = self.episode(place, now)?;
-        Ok(self.returned_in_episode(op, role, now, limit, (place, index), witness))
+        element.open
     }
 
     fn returned_in_episode(
@@ -307,9 +270,7 @@ impl SetMonitor {
             return false;
         }
         let element = &mut self.elements[place as usize];
-        if matches!(role, Role::Add | Role::Take) {
-            element.changed(op);
-        }
+        element.changed_if(matches!(role, Role::Add | Role::Take), op);
         match (split, episode.configurations.as_mut_slice()) {
             (false, [one]) => one.log.drain(..).for_each(|(gap, id)| self.outbox.push(gap, id, witness)),
             (true, [one]) => self.outbox.resume(&mut one.log, witness),
@@ -318,28 +279,98 @@ impl SetMonitor {
         }
         if let Some(count) = episode.is_over() {
             self.free.push(index);
-            (element.count, element.open) = (count, Open::Nothing);
-            self.forget_if_at_first(op.arg, place);
+            (element.count, element.open) = (count, NONE);
+            self.over.note_if(true, op.arg, place);
         }
         true
     }
 
-    /// Forgets a value with nothing open that is in the collection as often as at first.
-    #[inline]
-    fn forget_if_at_first(&mut self, value: ValueId, place: u32) {
-        if self.elements[place as usize].count == self.at_first(value) {
-            self.places.remove(value.0);
-            self.free_elements.push(place);
+    /// Explains a return that is marked; is there a way?
+    #[inline(never)]
+    fn returned(&mut self, op: &Operation, now: u32, limit: u32, witness: &mut Witness) -> bool {
+        let met = self.met[(now - self.met_from) as usize];
+        if met.word == DONE {
+            return true;
         }
+        let index = self.episode(met.place());
+        self.returned_in_episode(op, met.role(), now, limit, (met.place(), index), witness)
     }
 }
 
+/// What an operation that is alone with its value needs and does: at least and at most so many, and then more or less.
+#[derive(Clone, Copy, Debug)]
+struct Effect {
+    least: u32,
+    most: u32,
+    change: i32,
+}
+
+/// The effects of the roles, where a value is in the collection at most `limit` times.
+fn effects(limit: u32) -> [Effect; 4] {
+    Role::ALL.map(|role| match role {
+        Role::Add => Effect { least: 0, most: limit - 1, change: 1 },
+        Role::Take => Effect { least: 1, most: u32::MAX, change: -1 },
+        Role::Present => Effect { least: 1, most: u32::MAX, change: 0 },
+        Role::Absent => Effect { least: 0, most: 0, change: 0 },
+    })
+}
+
 impl Element {
-    /// Takes note of an operation that changed it and returns.
+    /// Takes note of an operation that returns, if it changed it: whether it did is nothing to guess, so both are worked out.
     #[inline]
-    fn changed(&mut self, op: &Operation) {
-        (self.call, self.ret) = (op.call, op.ret);
-        self.who = op.process().0 << 8 | u32::from(op.op().0);
+    fn changed_if(&mut self, changed: bool, op: &Operation) {
+        let who = op.process().0 << 8 | u32::from(op.op().0);
+        self.call = if changed { op.call } else { self.call };
+        self.ret = if changed { op.ret } else { self.ret };
+        self.who = if changed { who } else { self.who };
+    }
+}
+
+impl SetMonitor {
+    /// Explains the returns below `until`, which were met.
+    fn explain_until(
+        &mut self,
+        cx: &Context<'_>,
+        timeline: &Timeline,
+        until: u32,
+        limit: u32,
+        effects: &[Effect; 4],
+        witness: &mut Witness,
+    ) -> Result<(), Stop> {
+        for gap in self.next..until {
+            self.next = gap;
+            if self.over.is_full() {
+                self.forget_over();
+            }
+            if self.next_due <= gap {
+                self.call_due(cx, timeline, gap, witness)?;
+            }
+            let met = self.met[(gap - self.met_from) as usize];
+            let op = timeline.op(OpId(gap));
+            let possible = if met.word & MARKED == 0 {
+                let effect = effects[(met.word >> ROLE_SHIFT & 3) as usize];
+                let element = &mut self.elements[met.place() as usize];
+                let possible = (element.count >= effect.least) & (element.count <= effect.most);
+                if possible {
+                    element.count = element.count.wrapping_add_signed(effect.change);
+                    element.changed_if(effect.change != 0, op);
+                    let is_over = element.count == self.at_first(op.arg);
+                    self.over.note_if(is_over, op.arg, met.place());
+                    self.outbox.push(gap, OpId(gap), witness);
+                } else {
+                    // For the core.
+                    self.episode(met.place());
+                }
+                possible
+            } else {
+                self.returned(op, gap, limit, witness)
+            };
+            if !possible {
+                return Err(Stop::Violated(self.explain(cx, timeline, OpId(gap))));
+            }
+        }
+        self.next = until;
+        Ok(())
     }
 }
 
@@ -356,26 +387,13 @@ impl Engine for SetMonitor {
         witness: &mut Witness,
     ) -> Result<(), Stop> {
         self.prepare(cx, timeline)?;
+        self.meet(cx, timeline)?;
         let limit = if cx.spec.kind == Kind::Set { 1 } else { u32::MAX };
+        let effects = effects(limit);
         while self.next < upto {
-            let gap = self.next;
-            while let Some(&(_, id)) = self.pending.last().filter(|(earliest, _)| *earliest <= gap) {
-                self.pending.pop();
-                let op = timeline.op(id);
-                self.called(id, op.arg, role_of(cx, op)?, gap, witness)?;
-            }
-            for id in timeline.called_in(gap) {
-                let op = timeline.op(id);
-                self.called(id, op.arg, self.role(cx, op)?, gap, witness)?;
-            }
-            let op = timeline.op(OpId(gap));
-            if !self.returned(op, self.role(cx, op)?, gap, limit, witness)? {
-                return Err(Stop::Violated(self.explain(cx, timeline, OpId(gap))));
-            }
-            self.next += 1;
-            if self.next.is_multiple_of(1024) {
-                cx.budget.check_own(self.memory())?;
-            }
+            let until = upto.min(self.next + 1024);
+            self.explain_until(cx, timeline, until, limit, &effects, witness)?;
+            cx.budget.check_own(self.memory())?;
         }
         Ok(())
     }
@@ -397,7 +415,8 @@ impl Engine for SetMonitor {
     fn memory(&self) -> usize {
         self.places.memory()
             + self.elements.capacity() * size_of::<Element>()
-            + self.notes.memory()
+            + self.met.capacity() * 8
+            + self.due.len() * 8
             + self.episodes.len() * 256
             + self.outbox.held.capacity() * 8
     }

@@ -38,6 +38,28 @@ impl Table {
         }
     }
 
+    /// The place of `key`; if it has none, `place` from now on, which is not `u32::MAX`.
+    #[inline]
+    pub fn claim(&mut self, key: u32, place: u32) -> u32 {
+        if 2 * self.used >= self.entries.len() {
+            self.grow();
+        }
+        let mask = self.entries.len() - 1;
+        let mut at = self.home(key) & mask;
+        loop {
+            let (other, known) = self.entries[at];
+            if known == 0 {
+                self.used += 1;
+                self.entries[at] = (key, place + 1);
+                return place;
+            }
+            if other == key {
+                return known - 1;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     /// Adds `key`, which is not in it; `place` is not `u32::MAX`.
     #[inline]
     pub fn insert(&mut self, key: u32, place: u32) {
@@ -124,6 +146,9 @@ mod tests {
                 let key = if rng.chance(0.3) { step / 7 } else { rng.below(spread) as u32 };
                 let key = if rng.chance(0.1) { u32::MAX - key % 3 } else { key };
                 assert_eq!(table.get(key), map.get(&key).copied());
+                if rng.chance(0.2) {
+                    assert_eq!(table.claim(key, step), *map.entry(key).or_insert(step));
+                }
                 if map.remove(&key).is_some() || rng.chance(0.3) {
                     table.remove(key);
                 } else {

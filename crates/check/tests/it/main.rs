@@ -19,6 +19,7 @@ mod priority_queue_monitor;
 mod queue_monitor;
 mod recheck;
 mod register;
+mod relax;
 mod replay;
 mod seed;
 mod segments;

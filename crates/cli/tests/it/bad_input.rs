@@ -123,3 +123,16 @@ fn a_script_gets_the_diagnostic_in_fields() {
     );
     assert!(said["help"].as_str().is_some_and(|text| text.contains("dequeue")), "{said}");
 }
+
+/// Programs and binary histories have the same ending.
+#[test]
+fn a_program_is_no_history_and_a_binary_history_is_no_program() {
+    let ran = linpoint(&["check", "corpus/correct/treiber.lin", "--spec", "stack"], b"");
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("is a program"), "{}", ran.err);
+    let path = scratch("queue.lin", b"").display().to_string();
+    let made = linpoint(&["generate", "--spec", "queue", "--ops", "50", "-o", &path], b"");
+    assert_eq!(made.code, 0, "{}", made.err);
+    let ran = linpoint(&["check", &path, "--spec", "queue"], b"");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+}

@@ -24,7 +24,7 @@ use crate::value::Value;
 use block::Kind;
 use column::Columns;
 
-pub(super) use block::is_binary;
+pub use block::is_binary;
 pub(super) use write::write;
 
 /// Rows in a block: few enough that its columns stay in the first-level cache.

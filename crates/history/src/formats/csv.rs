@@ -35,13 +35,22 @@ pub(super) fn columns<'a>(
     schema: &Schema,
 ) -> Result<Vec<Field>, Diagnostic> {
     let mut columns = Vec::new();
+    let mut others = Vec::new();
     for name in names {
         let column = schema.field(name);
+        if column == Field::Other {
+            others.push(name);
+        }
         if column != Field::Other && columns.contains(&column) {
             let message = format!("there are two columns `{name}`");
             return Err(Diagnostic::new(problem::FIELD_TWICE, message, "each column once"));
         }
         columns.push(column);
+    }
+    if let Some(problem) =
+        others.iter().find_map(|name| schema.misspelt(name, |field| columns.contains(&field)))
+    {
+        return Err(problem);
     }
     let needed = [(Field::Process, "process"), (Field::Op, "op"), (Field::Call, "call")];
     match needed.iter().find(|(column, _)| !columns.contains(column)) {

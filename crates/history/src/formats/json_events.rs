@@ -10,7 +10,7 @@ use super::json::Json;
 use super::pairing::{Event, EventForm, Moment};
 use super::schema::Schema;
 use super::source::Source;
-use super::{Format, problem};
+use super::{Format, misspelt, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::KeyId;
@@ -51,6 +51,7 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Event, Diagnostic> {
     let (mut process, mut moment, mut op) = (None, None, None);
     let (mut value, mut key) = (None, None);
     let mut is_row = false;
+    let mut others: Vec<(String, usize)> = Vec::new();
     let mut json = Json::new(line);
     json.object(|json, name| {
         json.peek();
@@ -63,6 +64,7 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Event, Diagnostic> {
             name if name == schema.key_field => key.replace(json.value()?).is_some(),
             name => {
                 is_row |= name == "call";
+                others.push((name.to_owned(), start));
                 json.skip()?;
                 false
             }
@@ -77,6 +79,19 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Event, Diagnostic> {
     json.end()?;
     if moment.is_none() && is_row {
         return Err(problem::format_change(Format::JsonEvents, Format::JsonLines));
+    }
+    let there = [
+        ("process", process.is_some()),
+        ("type", moment.is_some()),
+        ("op", op.is_some()),
+        ("value", value.is_some()),
+        (schema.key_field.as_str(), key.is_some()),
+    ];
+    let missing = || there.iter().filter(|(_, there)| !there).map(|(name, _)| *name);
+    for (name, start) in &others {
+        if let Some(problem) = misspelt::check(name, missing()) {
+            return Err(json.at_column(problem, *start));
+        }
     }
     let process = process.ok_or_else(|| problem::missing("process", "who called it"))?;
     let moment = moment.ok_or_else(|| problem::missing("type", "invoke, ok, fail or info"))?;

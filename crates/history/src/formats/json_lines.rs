@@ -171,12 +171,16 @@ impl Reader for JsonLines {
 fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Field, Range<usize>)>) -> Result<Fields, Diagnostic> {
     let mut fields = Fields::default();
     let mut is_event = false;
+    let mut others: Vec<(String, usize)> = Vec::new();
     let mut json = Json::new(line);
     json.object(|json, name| {
         json.peek();
         let start = json.at();
         let field = schema.field(name);
         is_event |= name == "type";
+        if field == Field::Other {
+            others.push((name.to_owned(), start));
+        }
         if field != Field::Other && spans.iter().any(|(seen, _)| *seen == field) {
             let problem = Diagnostic::new(
                 problem::FIELD_TWICE,
@@ -195,6 +199,11 @@ fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Field, Range<usize>)>) -
     json.end()?;
     if is_event && fields.call.is_none() {
         return Err(problem::format_change(Format::JsonLines, Format::JsonEvents));
+    }
+    for (name, start) in &others {
+        if let Some(problem) = schema.misspelt(name, |field| spans.iter().any(|(seen, _)| *seen == field)) {
+            return Err(json.at_column(problem, *start));
+        }
     }
     Ok(fields)
 }

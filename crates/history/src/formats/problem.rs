@@ -48,6 +48,8 @@ pub const NOT_BUILT_IN: &str = "H020";
 pub const FIELD_TWICE: &str = "H021";
 /// A record is longer or nested deeper than any real one.
 pub const TOO_BIG: &str = "H022";
+/// A field is missing, and another one is named nearly so.
+pub const MISSPELT: &str = "H023";
 
 /// Reading from outside failed.
 pub(super) fn unreadable(error: &std::io::Error) -> Diagnostic {

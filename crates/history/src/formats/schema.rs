@@ -1,6 +1,7 @@
 //! What a reader knows of the specification; which fields a record has; and the one place where fields become an [`Operation`].
 
 use super::ReadOptions;
+use super::misspelt;
 use super::problem;
 use crate::diagnostic::Diagnostic;
 use crate::operation::{OpCode, Operation, ProcessId};
@@ -95,6 +96,12 @@ impl Schema {
             name if name == self.key_field => Field::Key,
             _ => Field::Other,
         }
+    }
+
+    /// Is something wrong with a field that nobody knows, in a record that has the fields that `has` says? See [`misspelt`].
+    pub fn misspelt(&self, name: &str, has: impl Fn(Field) -> bool) -> Option<Diagnostic> {
+        let known = ["process", "op", "arg", "ret", "call", "return", "failed", self.key_field.as_str()];
+        misspelt::check(name, known.into_iter().filter(|known| !has(self.field(known))))
     }
 
     /// Puts a value where it belongs.

@@ -8,7 +8,7 @@
 use linpoint_history::specs::codes::set;
 use linpoint_history::{Kind, OpCode, Operation, ProcessId, ValueId};
 
-use super::{Element, NONE, Open, Role, SetMonitor, role_of};
+use super::{Element, NONE, Role, SetMonitor, role_of};
 use crate::counterexample::sentence;
 use crate::engine::{Context, Stop, Violation, run};
 use crate::timeline::{OpId, Row, Ties, Timeline};
@@ -66,8 +66,7 @@ impl SetMonitor {
     ) -> Option<Vec<Operation>> {
         let value = rows.iter().find(|row| row.id == at)?.op.arg;
         let element = self.elements.get(self.places.get(value.0)? as usize)?;
-        let Open::Episode(episode) = element.open else { return None };
-        let now = self.episodes.get(episode as usize)?.settled;
+        let now = self.episodes.get(element.open as usize)?.settled;
         let since = changes.iter().filter(|(row, _)| row.id.0 >= cut && row.id.0 < at.0);
         let count = now - since.map(|(_, change)| change).sum::<i64>();
         let missing = count - i64::from(self.at_first(value));

@@ -17,6 +17,9 @@ pub(super) enum Role {
 }
 
 impl Role {
+    /// All of them, by number.
+    pub const ALL: [Role; 4] = [Role::Add, Role::Take, Role::Present, Role::Absent];
+
     /// Does it only read, and is this what it reads?
     #[inline]
     pub fn is_satisfied(self, count: u32) -> bool {

@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 /// Is this the beginning of a binary file, of whatever version?
-pub(in super::super) fn is_binary(head: &[u8]) -> bool {
+pub fn is_binary(head: &[u8]) -> bool {
     head.starts_with(&MAGIC[..5])
 }
 
