@@ -119,6 +119,8 @@ pub enum TypeKind {
     Option(Box<TypeExpr>),
     /// `[Slot; N]`
     Array(Box<TypeExpr>, Box<Expr>),
+    /// `[*Node]`: as long as it takes, for ghosts only
+    Unbounded(Box<TypeExpr>),
     /// `(data, data)`
     Tuple(Vec<TypeExpr>),
 }

@@ -101,6 +101,8 @@ pub enum ErrorKind {
     BadInit,
     /// More records than a run may have.
     HeapFull,
+    /// An element of a ghost array that this run has no room for. No run goes wrong by it: the ghost is then not known.
+    Beyond,
 }
 
 impl fmt::Display for ErrorKind {
@@ -122,6 +124,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Unset => f.write_str("a variable without a value"),
             ErrorKind::BadInit => f.write_str("the initial code blocks, has a choice, or does not end"),
             ErrorKind::HeapFull => f.write_str("too many records"),
+            ErrorKind::Beyond => f.write_str("a ghost that this run has no room for"),
         }
     }
 }

@@ -33,6 +33,9 @@ pub const NONE: Word = Word::MIN;
 /// The word of a local that has no value.
 pub const UNSET: Word = Word::MIN + 1;
 
+/// The length of a ghost array that is as long as it takes. No number of a program is as large.
+pub const UNBOUNDED: Word = Word::MAX;
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),*) => {
         $($(#[$doc])*
@@ -140,7 +143,7 @@ pub struct Size {
 pub struct Global {
     /// Its name.
     pub name: String,
-    /// How many elements, if it is an array: constants and sizes only.
+    /// How many elements, if it is an array: constants and sizes only; [`UNBOUNDED`] for a ghost without an end.
     pub length: Option<Expr>,
     /// The slots of one element: one that is called like the variable, or the fields of a record.
     pub slots: Vec<Slot>,
@@ -393,6 +396,8 @@ pub enum ClientThread {
 pub struct Annotations {
     /// What the abstract object is: values, or values for each index.
     pub abs: Option<Abs>,
+    /// The same in other words.
+    pub abs_again: Vec<Abs>,
     /// Invariants.
     pub invariants: Vec<Invariant>,
     /// Locals that differ between any two threads.

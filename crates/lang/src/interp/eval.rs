@@ -2,7 +2,7 @@
 
 use super::{ErrorKind, Machine};
 use crate::ast::BinOp;
-use crate::program::{Expr, NONE, Place, UNSET, Word};
+use crate::program::{Expr, NONE, Place, UNBOUNDED, UNSET, Word};
 
 /// Numbers of a program stay this far from the words with a meaning of their own.
 const LARGEST: Word = Word::MAX / 2;
@@ -90,6 +90,9 @@ impl Machine<'_> {
                 let index = self.eval(words, thread, index)?;
                 let length = self.lengths[global.index()];
                 if !(0..length).contains(&index) {
+                    if self.program.globals[global.index()].length == Some(Expr::Const(UNBOUNDED)) {
+                        return Err(ErrorKind::Beyond);
+                    }
                     return Err(ErrorKind::OutOfBounds { index, length });
                 }
                 let stride = self.program.globals[global.index()].slots.len();

@@ -3,11 +3,14 @@
 use super::{Choices, ErrorKind, Outcome, RunError, State};
 use crate::ast::BinOp;
 use crate::flow::live_locals;
-use crate::program::{Expr, NodeId, OpId, Operation, Program, Record, Slot, Type, UNSET, Word};
+use crate::program::{Expr, NodeId, OpId, Operation, Program, Record, Slot, Type, UNBOUNDED, UNSET, Word};
 use crate::span::Span;
 
 /// The word of a thread that runs no operation.
 pub(super) const IDLE: Word = -1;
+
+/// So many elements of a ghost array without an end are kept in a run; what is written beyond is lost, and cannot be read.
+const ROOM: Word = 24;
 
 /// More steps than this in the initial code are taken for a loop.
 const MAX_INIT: usize = 10_000;
@@ -254,6 +257,7 @@ pub(super) fn is_pointer(ty: &Type) -> bool {
 /// A value made of numbers and sizes.
 pub(super) fn constant(e: &Expr, sizes: &[Word]) -> Word {
     match e {
+        Expr::Const(UNBOUNDED) => ROOM,
         Expr::Const(word) => *word,
         Expr::Size(size) => sizes.get(size.index()).copied().unwrap_or(0),
         Expr::Neg(e) => constant(e, sizes).saturating_neg(),

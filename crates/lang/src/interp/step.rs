@@ -2,7 +2,7 @@
 
 use super::layout::constant;
 use super::{Choices, ErrorKind, Machine, Point, RunError, State};
-use crate::program::{Action, ClaimId, Exit, Expr, Mark, NONE, Place, RecordId, UNSET, Word};
+use crate::program::{Action, ClaimId, Exit, Expr, Mark, NONE, OpId, Place, RecordId, UNSET, Word};
 use crate::span::Span;
 
 /// More records than this in one state are refused.
@@ -85,6 +85,16 @@ impl Machine<'_> {
         }
     }
 
+    fn is_ghost(&self, op: usize, place: &Place) -> bool {
+        let of_variable = match place {
+            Place::Global(global, _) | Place::Element(global, ..) => {
+                self.program.globals[global.index()].ghost
+            }
+            _ => false,
+        };
+        of_variable || self.program.slot(OpId(op as u16), place).is_some_and(|slot| slot.ghost)
+    }
+
     fn values(&self, state: &mut State, thread: usize, values: &[Expr]) -> Result<Vec<Word>, ErrorKind> {
         values.iter().map(|e| self.eval(&mut state.words, thread, e)).collect()
     }
@@ -102,9 +112,19 @@ impl Machine<'_> {
         match action {
             Action::Assume(e) => return Ok(self.eval(&mut state.words, thread, e)? != 0),
             Action::Assign(place, e) => {
-                let value = self.eval(&mut state.words, thread, e)?;
-                let at = self.find(&mut state.words, thread, place)?;
-                self.fits(op, place, value)?;
+                // Only ghosts can be beyond what the run has room for; they are then without a value.
+                let value = match self.eval(&mut state.words, thread, e) {
+                    Err(ErrorKind::Beyond) => UNSET,
+                    Err(ErrorKind::Unset) if self.is_ghost(op, place) => UNSET,
+                    value => value?,
+                };
+                let at = match self.find(&mut state.words, thread, place) {
+                    Err(ErrorKind::Beyond) => return Ok(true),
+                    at => at?,
+                };
+                if value != UNSET {
+                    self.fits(op, place, value)?;
+                }
                 state.words[at] = value;
             }
             Action::Assert(e, _) => {

@@ -19,15 +19,11 @@ impl Lowerer<'_> {
         for member in &object.members {
             match &member.kind {
                 MemberKind::Abs { items, over } => {
-                    if out.abs.is_some() {
-                        self.error(
-                            code::TWICE,
-                            member.span,
-                            "the abstraction is given twice",
-                            "give it once",
-                        );
+                    let abs = self.abs(items, over.as_ref(), member.span);
+                    match out.abs {
+                        None => out.abs = Some(abs),
+                        Some(_) => out.abs_again.push(abs),
                     }
-                    out.abs = Some(self.abs(items, over.as_ref(), member.span));
                 }
                 MemberKind::Inv { at, body } => {
                     let (nodes, op) = self.nodes_at(at);

@@ -5,7 +5,8 @@ use crate::ast::{self, ExprKind, FieldDecl, Member, MemberKind, Name, TypeExpr, 
 use crate::diagnostic::{Diagnostic, code};
 use crate::near;
 use crate::program::{
-    Enum, EnumId, Expr, Global, GlobalId, NONE, Record, RecordId, ResultType, Size, SizeId, Slot, Type, Word,
+    Enum, EnumId, Expr, Global, GlobalId, NONE, Record, RecordId, ResultType, Size, SizeId, Slot, Type,
+    UNBOUNDED, Word,
 };
 use crate::span::Span;
 
@@ -142,6 +143,17 @@ impl<'a> Lowerer<'a> {
     ) -> Global {
         let (element, length) = match &ty.kind {
             TypeKind::Array(element, length) => (&**element, Some(self.length(length))),
+            TypeKind::Unbounded(element) => {
+                if !ghost {
+                    self.error(
+                        code::TYPE,
+                        ty.span,
+                        "an array of the program has a length",
+                        "say how many elements there are: `[T; N]`; only a `ghost` is as long as it takes",
+                    );
+                }
+                (&**element, Some(Expr::Const(UNBOUNDED)))
+            }
             _ => (ty, None),
         };
         let record = match &element.kind {
@@ -213,7 +225,7 @@ impl<'a> Lowerer<'a> {
                 }
                 (Type::Option(Box::new(ty)), None)
             }
-            TypeKind::Array(..) => {
+            TypeKind::Array(..) | TypeKind::Unbounded(_) => {
                 self.error(
                     code::TYPE,
                     ty.span,

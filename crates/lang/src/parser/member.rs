@@ -230,10 +230,14 @@ impl Parser {
         } else if self.is_sign("[") {
             self.bump();
             let element = self.ty()?;
-            self.sign(";")?;
-            let length = self.expr()?;
-            self.sign("]")?;
-            TypeKind::Array(Box::new(element), Box::new(length))
+            if self.eat_sign("]") {
+                TypeKind::Unbounded(Box::new(element))
+            } else {
+                self.sign(";")?;
+                let length = self.expr()?;
+                self.sign("]")?;
+                TypeKind::Array(Box::new(element), Box::new(length))
+            }
         } else if self.is_sign("(") {
             let open = self.bump().span;
             TypeKind::Tuple(self.list(open, ")", Parser::ty)?)

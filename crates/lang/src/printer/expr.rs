@@ -14,6 +14,7 @@ pub fn print_type(ty: &TypeExpr) -> String {
         TypeKind::Range(r) => range(r),
         TypeKind::Pointer(name) => format!("*{}", name.text),
         TypeKind::Option(inner) => format!("{}?", print_type(inner)),
+        TypeKind::Unbounded(element) => format!("[{}]", print_type(element)),
         TypeKind::Array(element, length) => format!("[{}; {}]", print_type(element), print_expr(length)),
         TypeKind::Tuple(items) => format!("({})", commas(items, print_type)),
     }

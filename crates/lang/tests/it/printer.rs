@@ -80,7 +80,7 @@ impl Maker {
     }
 
     fn ty(&mut self) -> TypeExpr {
-        let kind = match self.below(6) {
+        let kind = match self.below(7) {
             0 => TypeKind::Named("data".into()),
             1 => {
                 let number = |n: u64| Expr { kind: ExprKind::Int(n as i64), span: Span::default() };
@@ -89,6 +89,7 @@ impl Maker {
             }
             2 => TypeKind::Pointer(self.name()),
             3 => TypeKind::Array(Box::new(self.ty()), Box::new(self.expr())),
+            5 => TypeKind::Unbounded(Box::new(self.ty())),
             4 => TypeKind::Tuple((0..2).map(|_| self.ty()).collect()),
             _ => match self.ty() {
                 inner @ TypeExpr { kind: TypeKind::Option(_), .. } => inner.kind,
