@@ -1,4 +1,4 @@
-//! Proves a program and prints what came of each obligation: `cargo run --example prove FILE.lin`.
+//! Proves a program and prints what came of each obligation: `cargo run --example prove FILE.lin [two] [N=3]`.
 
 use linpoint_prove::graph::label;
 use linpoint_prove::solver::{SolverKind, find};
@@ -14,7 +14,27 @@ fn main() {
     let (Some(program), Some(solver)) = (programs.first(), find(SolverKind::Z3, None)) else {
         return eprintln!("no program or no solver");
     };
-    let report = prove(program, &Options::new(solver), &|_, _| {});
+    let mut options = Options::new(solver);
+    for word in std::env::args().skip(2) {
+        match word.split_once('=') {
+            Some((name, value)) => options.sizes.push((name.to_owned(), value.parse().unwrap_or(0))),
+            None => options.all_processes = word != "two",
+        }
+    }
+    // What takes long is told while it runs.
+    let told = |graph: &linpoint_prove::graph::Graph, decided: &linpoint_prove::Decided| {
+        if decided.took.as_secs_f64() > 0.5 {
+            let step = graph.steps.get(decided.obligation.step);
+            let from = step.map(|step| label(program, &text, graph, step.from));
+            eprintln!(
+                "slow: {} {from:?} {:.1} s, {} instances",
+                decided.obligation.kind.name(),
+                decided.took.as_secs_f64(),
+                decided.instances
+            );
+        }
+    };
+    let report = prove(program, &options, &told);
     let Some(graph) = &report.graph else { return println!("{:?}", report.verdict) };
     for decided in &report.decided {
         if decided.outcome.is_proved() {

@@ -2,13 +2,16 @@
 
 use linpoint_history::Spec as _;
 use linpoint_lang::Program;
-use linpoint_lang::program::{Action, Edge, Exit, Expr, NodeId, OpId, RecordId, Status};
+use linpoint_lang::ast::BinOp;
+use linpoint_lang::program::{
+    Action, Edge, Exit, Expr, GlobalId, NodeId, OpId, Place, RecordId, Status, Type,
+};
 
 use crate::abstraction::Abstraction;
-use crate::fact::{Facts, Shared};
+use crate::fact::{Fact, Facts, Shared};
 use crate::graph::{Graph, Phase, Point, Step};
 use crate::step::Taken;
-use crate::term::Term;
+use crate::term::{Node, Term};
 use crate::world::{Cell, Frame, Memory, World};
 
 /// What everyone who proves about one program shares.
@@ -20,8 +23,12 @@ pub struct Subject<'p> {
     pub graph: &'p Graph,
     /// What its states stand for.
     pub abstraction: Abstraction<'p>,
-    /// Sizes that are not symbolic: number of the size and what it is.
-    pub fixed: Vec<(usize, i64)>,
+    /// The same in other words, if the user gave more than one.
+    pub again: Vec<Abstraction<'p>>,
+    /// Sizes that are not symbolic: name and what it is.
+    pub fixed: Vec<(String, i64)>,
+    /// Which locals still matter at each control point of the program.
+    pub live: Vec<Vec<bool>>,
 }
 
 /// Where an operation stands with respect to its linearization point.
@@ -45,6 +52,7 @@ impl<'p> Subject<'p> {
     pub fn known_of_memory(&self, world: &mut World<'p>, memory: &Memory, facts: &Facts) -> Vec<Term> {
         let mut known = self.sizes(world);
         known.extend(self.types(world, memory));
+        known.extend(self.pointers_of_memory(world, memory));
         known.push(self.abstraction.holds_always(world, memory));
         let nobody = world.none();
         let frame = Frame { pid: nobody, locals: vec![], inputs: vec![], result: vec![] };
@@ -54,16 +62,12 @@ impl<'p> Subject<'p> {
         known
     }
 
-    /// Symbolic sizes are not negative; fixed ones are what they are.
+    /// Symbolic sizes are not negative.
     pub fn sizes(&self, world: &mut World<'p>) -> Vec<Term> {
         let mut known = Vec::new();
         for index in 0..self.program.sizes.len() {
             let (zero, size) = (world.terms.int(0), world.size(index));
             known.push(world.terms.le(zero, size));
-            if let Some((_, value)) = self.fixed.iter().find(|(fixed, _)| *fixed == index) {
-                let value = world.terms.int(*value);
-                known.push(world.terms.eq(size, value));
-            }
         }
         known
     }
@@ -144,6 +148,7 @@ impl<'p> Subject<'p> {
         let zero = world.terms.int(0);
         let mut known = vec![world.terms.le(zero, frame.pid)];
         let Some(op) = self.op(point) else { return known };
+        known.extend(self.pointers_of_frame(world, point, frame, memory));
         let operation = self.program.operation(op);
         for (index, slot) in operation.locals.iter().enumerate() {
             known.push(world.is_of_type(&slot.ty, frame.locals[index]));
@@ -272,7 +277,7 @@ impl<'p> Subject<'p> {
         for list in &self.program.annotations.disjoint {
             for one in list {
                 for other in list {
-                    let here = |point: Point, at: &[linpoint_lang::program::NodeId]| {
+                    let here = |point: Point, at: &[NodeId]| {
                         point != Graph::IDLE && at.contains(&self.graph.place(point).node)
                     };
                     if !here(p, &one.at) || !here(q, &other.at) {
@@ -357,13 +362,16 @@ impl<'p> Subject<'p> {
     pub fn looks_at_locks(&self) -> bool {
         let is_lock = |slot: &Shared| match slot {
             Shared::Global(global, slot) => {
-                self.program.globals[usize::from(*global)].slots[usize::from(*slot)].ty
-                    == linpoint_lang::program::Type::Lock
+                self.program.globals[usize::from(*global)].slots[usize::from(*slot)].ty == Type::Lock
             }
             _ => false,
         };
         let annotations = &self.program.annotations;
-        let when = annotations.abs.iter().filter_map(|abs| abs.over.as_ref()?.3.as_ref());
+        let when = annotations
+            .abs
+            .iter()
+            .chain(&annotations.abs_again)
+            .filter_map(|abs| abs.over.as_ref()?.3.as_ref());
         let values = annotations.statuses.iter().flat_map(|at| match &at.status {
             Status::In => &[][..],
             Status::Out(values) | Status::InOut(values) => values,
@@ -372,45 +380,82 @@ impl<'p> Subject<'p> {
         when.chain(values).chain(conditions).any(|e| crate::fact::shared_reads(e).iter().any(is_lock))
     }
 
-    /// What every process that holds a lock knows: section 6.1 of the paper. A process that is named by no lock is not spoken of.
+    /// What every process that holds a lock knows: section 6.1 of the paper. A process that is named by no lock is not spoken of. `step` is who takes the step, if
+    /// anybody does, and where.
     pub fn every_holder(
         &self,
         world: &mut World<'p>,
         facts: &Facts,
-        (p, frame): (Point, &Frame),
+        step: Option<(Point, &Frame)>,
         memory: &Memory,
     ) -> Term {
-        let symbol = world.terms.symbol("place", &[World::PROCESSES], crate::term::Sort::Int);
         let mut known = Vec::new();
-        for (global, cells) in self.program.globals.iter().zip(&memory.globals) {
-            for (slot, cell) in global.slots.iter().zip(cells) {
-                let (linpoint_lang::program::Type::Lock, Cell::Array(store)) = (&slot.ty, cell) else {
+        for (number, (global, cells)) in self.program.globals.iter().zip(&memory.globals).enumerate() {
+            for (slot, (of, cell)) in global.slots.iter().zip(cells).enumerate() {
+                let (Type::Lock, Cell::Array(store), Some(length)) = (&of.ty, cell, &global.length) else {
                     continue;
                 };
+                // Where a process holds none of these locks, no holder is.
+                let lock =
+                    |index: Expr| Place::Element(GlobalId(number as u16), Box::new(index), slot as u16);
+                let all = std::iter::once(Graph::IDLE).chain(self.graph.running());
+                let places: Vec<Point> = all.filter(|at| !holds_none(facts.of(*at), lock, length)).collect();
+                let nobody = world.none();
+                let mut outside = Frame { pid: nobody, locals: vec![], inputs: vec![], result: vec![] };
+                let length = world.number_of(length, memory, &mut outside);
+                if let Node::Int(length @ 0..=8) = *world.terms.node(length) {
+                    for index in 0..length {
+                        let index = world.terms.int(index);
+                        let holder = world.read(store, index);
+                        known.push(self.holder(world, facts, (holder, &places), step, memory));
+                    }
+                    continue;
+                }
                 let depth = world.depth;
                 world.depth += 1;
                 let bound = world.terms.bound(depth);
                 let holder = world.read(store, bound);
-                let none = world.none();
-                let (free, mine) = (world.terms.eq(holder, none), world.terms.eq(holder, frame.pid));
-                let place = world.terms.app(symbol, vec![holder]);
-                let mut cases = vec![free, mine];
-                for point in std::iter::once(Graph::IDLE).chain(self.graph.running()) {
-                    let number = world.terms.int(i64::from(point.0));
-                    let here = world.terms.eq(place, number);
-                    let other = world.frame(self.op(point), holder);
-                    let mut known = self.known_of(world, point, &other, memory, facts);
-                    known.push(self.disjoint(world, (p, frame), (point, &other), memory));
-                    known.push(self.disjoint(world, (point, &other), (p, frame), memory));
-                    known.push(here);
-                    cases.push(world.terms.and(known));
-                }
-                let body = world.terms.or(cases);
+                let zero = world.terms.int(0);
+                let (low, high) = (world.terms.le(zero, bound), world.terms.lt(bound, length));
+                let inside = world.terms.and([low, high]);
+                let held = self.holder(world, facts, (holder, &places), step, memory);
+                let body = world.terms.implies(inside, held);
                 world.depth = depth;
                 known.push(world.terms.forall(depth, body));
             }
         }
         world.terms.and(known)
+    }
+
+    /// It is nobody, the process that takes the step, or one at one of these places that knows what is known there.
+    fn holder(
+        &self,
+        world: &mut World<'p>,
+        facts: &Facts,
+        (holder, places): (Term, &[Point]),
+        step: Option<(Point, &Frame)>,
+        memory: &Memory,
+    ) -> Term {
+        let symbol = world.terms.symbol("place", &[World::PROCESSES], crate::term::Sort::Int);
+        let none = world.none();
+        let place = world.terms.app(symbol, vec![holder]);
+        let mut cases = vec![world.terms.eq(holder, none)];
+        if let Some((_, frame)) = step {
+            cases.push(world.terms.eq(holder, frame.pid));
+        }
+        for point in places {
+            let number = world.terms.int(i64::from(point.0));
+            let here = world.terms.eq(place, number);
+            let other = world.frame(self.op(*point), holder);
+            let mut known = self.known_of(world, *point, &other, memory, facts);
+            if let Some((p, frame)) = step {
+                known.push(self.disjoint(world, (p, frame), (*point, &other), memory));
+                known.push(self.disjoint(world, (*point, &other), (p, frame), memory));
+            }
+            known.push(here);
+            cases.push(world.terms.and(known));
+        }
+        world.terms.or(cases)
     }
 
     /// What the specification expects of who calls: a lock is released by its holder, and not asked for by it.
@@ -431,4 +476,17 @@ impl<'p> Subject<'p> {
             _ => world.terms.bool(true),
         }
     }
+}
+
+/// Do the facts say that a process here holds none of the locks of an array?
+fn holds_none(facts: &[Fact], lock: impl Fn(Expr) -> Place, length: &Expr) -> bool {
+    facts.iter().any(|fact| match &fact.body {
+        Expr::Quantified { all: true, local, lo, hi, body } => {
+            let held = Expr::Read(lock(Expr::Read(Place::Local(*local))));
+            let mine = Expr::Binary(BinOp::Eq, Box::new(held), Box::new(Expr::Me));
+            let none = Expr::Binary(BinOp::Implies, Box::new(mine), Box::new(Expr::Const(0)));
+            **lo == Expr::Const(0) && **hi == *length && **body == none
+        }
+        _ => false,
+    })
 }

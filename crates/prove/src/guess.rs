@@ -7,16 +7,18 @@
 //! - v against 0 and L; `in(v) && in(w) ==> v != w`; v against other integers;
 //! - `in(v) ==>` field of v is a constant, is not, is a value of a local, is `me`, is `none`;
 //! - `all n: lock[n] == me ==> n is v or w`: which locks a process holds at most;
-//! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds;
+//! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds, and `all n: owner[n] == me && hidden[n] ==> n is v or w`;
 //! - the conditions of linearization points, and their opposites;
 //! - a local is still what it was read from: `v == e` for an assignment `v = e` of the operation; the result is a local, or its opposite;
-//! - always: `all n: visible[n] ==> state[n] == c`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
+//! - always: `all n: visible[n] ==> state[n] == c`; `all n: hidden[n] ==> lock[n] == owner[n] && owner[n] != none`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
+
+mod records;
 
 use std::collections::BTreeSet;
 
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
-use linpoint_lang::program::{Action, Expr, GlobalId, LocalId, NONE, OpId, Place, Slot, Type};
+use linpoint_lang::program::{Action, Expr, GlobalId, LocalId, NONE, OpId, Place, Slot, Type, UNBOUNDED};
 
 /// An array slot.
 struct Column<'p> {
@@ -79,7 +81,10 @@ impl<'p> Guesser<'p> {
     pub fn new(program: &'p Program) -> Guesser<'p> {
         let (mut columns, mut lengths): (Vec<Column<'p>>, Vec<&Expr>) = (Vec::new(), Vec::new());
         for (number, global) in program.globals.iter().enumerate() {
-            let Some(length) = &global.length else { continue };
+            let Some(length) = global.length.as_ref().filter(|length| **length != Expr::Const(UNBOUNDED))
+            else {
+                continue;
+            };
             if !lengths.contains(&length) {
                 lengths.push(length);
             }
@@ -124,6 +129,11 @@ impl<'p> Guesser<'p> {
             let locks: Vec<&Column> = self.of_length(length).filter(|c| c.of.ty == Type::Lock).collect();
             let owners: Vec<&Column> = self.of_length(length).filter(|c| is_owner(&c.of.ty)).collect();
             for flag in &flags {
+                for (lock, owner) in locks.iter().flat_map(|l| owners.iter().map(move |o| (l, o))) {
+                    let held = eq(lock.at(&n), owner.at(&n));
+                    let some = ne(owner.at(&n), constant(NONE));
+                    guesses.push(self.every(length, implies(flag.at(&n), binary(BinOp::And, held, some))));
+                }
                 for state in &states {
                     for c in 0..self.variants(&state.of.ty) {
                         guesses.push(self.every(length, implies(flag.at(&n), eq(state.at(&n), constant(c)))));
@@ -160,6 +170,7 @@ impl<'p> Guesser<'p> {
                 }
             }
         }
+        guesses.extend(self.linked());
         guesses
     }
 
@@ -238,6 +249,7 @@ impl<'p> Guesser<'p> {
                 }
             }
         }
+        guesses.extend(self.records_at(locals, result));
         for holder in self.scalars(|ty| *ty == Type::Lock || is_owner(ty)) {
             guesses.push(eq(holder.clone(), Expr::Me));
             guesses.push(ne(holder, Expr::Me));
@@ -312,6 +324,7 @@ impl<'p> Guesser<'p> {
         }
         for owner in self.of_length(length).filter(|c| is_owner(&c.of.ty)) {
             for flag in self.of_length(length).filter(|c| c.of.ty == Type::Bool) {
+                mine.push(all(vec![eq(owner.at(&n), Expr::Me), flag.at(&n)]));
                 for state in self.of_length(length).filter(|c| self.variants(&c.of.ty) > 0) {
                     let conditions = vec![
                         eq(owner.at(&n), Expr::Me),

@@ -14,17 +14,23 @@
 //! This crate is the only one that talks to a solver. It prints nothing.
 
 pub mod abstraction;
+pub mod blame;
 pub mod context;
 pub mod fact;
 pub mod formula;
 pub mod graph;
 pub mod ground;
 pub mod guess;
+pub mod heap;
+pub mod hide;
 pub mod houdini;
 pub mod lemma;
 pub mod obligation;
+pub mod opaque;
 pub mod operation;
+pub mod points;
 mod prove;
+pub mod same;
 pub mod scene;
 pub mod show;
 pub mod solver;

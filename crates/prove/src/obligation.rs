@@ -8,6 +8,7 @@
 //! | obligation | says |
 //! |---|---|
 //! | initial | the initial memory has every invariant, and stands for the initial object |
+//! | same | a further `abs` is the same as the first in every state with the invariants |
 //! | call | a process that starts an operation has the invariant of its first place; its first status is one it may have |
 //! | safe | the step does not go wrong |
 //! | invariant | p has the invariant of the place it comes to, and what holds always holds after |
@@ -27,6 +28,8 @@ use crate::world::{Cell, Frame, Memory, World};
 pub enum Kind {
     /// Of the initial memory.
     Initial,
+    /// A further `abs` says the same as the first.
+    Same,
     /// Of an operation that starts.
     Call,
     /// The step does not go wrong.
@@ -46,6 +49,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Initial => "initial",
+            Kind::Same => "same",
             Kind::Call => "call",
             Kind::Safe => "safe",
             Kind::Invariant => "invariant",
@@ -61,7 +65,7 @@ impl Kind {
 pub struct Obligation {
     /// What is to be shown.
     pub kind: Kind,
-    /// Of which step; for calls, of which operation.
+    /// Of which step; for calls, of which operation; for [`Kind::Same`], of which further `abs`.
     pub step: usize,
     /// Where the other process is; for [`Kind::Others`], the first of [`CHUNK`] places.
     pub other: Option<Point>,
@@ -130,6 +134,7 @@ impl<'p> Subject<'p> {
     /// Every obligation, in the order of the text.
     pub fn obligations(&self, world: &mut World<'p>, facts: &Facts) -> Vec<Obligation> {
         let mut list = vec![Obligation { kind: Kind::Initial, step: 0, other: None }];
+        list.extend((0..self.again.len()).map(|step| Obligation { kind: Kind::Same, step, other: None }));
         list.extend((0..self.program.operations.len()).map(|op| Obligation {
             kind: Kind::Call,
             step: op,
@@ -199,6 +204,7 @@ impl<'p> Subject<'p> {
     ) -> Question {
         match obligation.kind {
             Kind::Initial => self.initial(world, facts),
+            Kind::Same => self.same_question(world, facts, obligation.step, pre),
             Kind::Call => self.call_question(world, facts, obligation.step),
             _ => self.step_question(world, facts, obligation, pre),
         }
@@ -249,6 +255,8 @@ impl<'p> Subject<'p> {
             here.extend(self.fact_goals(world, facts, Some(Graph::IDLE), &frame, &memory));
             let types = self.types(world, &memory);
             here.push((world.terms.and(types), Goal::Other));
+            let pointers = self.pointers_of_memory(world, &memory);
+            here.push((world.terms.and(pointers), Goal::Other));
             here.push((self.abstraction.holds_always(world, &memory), Goal::Other));
             here.push((self.abstraction.is_initial(world, &memory), Goal::Other));
             goals.extend(here.into_iter().map(|(goal, what)| (world.terms.implies(guard, goal), what)));
@@ -346,6 +354,7 @@ impl<'p> Subject<'p> {
         let frame = world.frame(self.op(entry), me);
         let idle = world.frame(None, me);
         let mut hypotheses = self.known_of_memory(world, &memory, facts);
+        hypotheses.extend(self.known_of_opaque(world, &memory));
         hypotheses.extend(self.known_of(world, Graph::IDLE, &idle, &memory, facts));
         hypotheses.extend(self.known_of_frame(world, entry, &frame, &memory));
         for (local, input) in frame.locals.iter().zip(&frame.inputs) {
@@ -401,6 +410,11 @@ impl<'p> Subject<'p> {
         if obligation.kind != Kind::Safe {
             hypotheses.extend(taken.guards.iter().copied());
         }
+        if let Kind::Effect | Kind::Status = obligation.kind {
+            for memory in [&memory, &taken.memory] {
+                hypotheses.extend(self.known_of_opaque(world, memory));
+            }
+        }
         let mut q = Vec::new();
         if let Some(first) = obligation.other {
             let other = world.terms.constant("q", Sort::Int);
@@ -413,7 +427,7 @@ impl<'p> Subject<'p> {
             }
         }
         if pre == Precondition::All {
-            hypotheses.push(self.every_holder(world, facts, (step.from, &frame), &memory));
+            hypotheses.push(self.every_holder(world, facts, Some((step.from, &frame)), &memory));
         }
         let goals = match obligation.kind {
             Kind::Safe => taken.checks.iter().map(|check| (*check, Goal::Other)).collect(),
@@ -421,9 +435,15 @@ impl<'p> Subject<'p> {
                 let to = step.to.unwrap_or(Graph::IDLE);
                 let after = if step.to.is_some() { taken.frame.clone() } else { world.frame(None, me) };
                 let mut goals = self.fact_goals(world, facts, Some(to), &after, &taken.memory);
+                let mut pointers = Vec::new();
                 if memory != taken.memory {
                     goals.extend(self.fact_goals(world, facts, None, &after, &taken.memory));
+                    pointers = self.pointers_of_memory(world, &taken.memory);
                 }
+                if step.to.is_some() {
+                    pointers.extend(self.pointers_of_frame(world, to, &after, &taken.memory));
+                }
+                goals.extend(pointers.into_iter().map(|pointer| (pointer, Goal::Other)));
                 goals
             }
             Kind::Effect => self.effect(
@@ -452,7 +472,7 @@ impl<'p> Subject<'p> {
                 }
                 goals
             }
-            Kind::Initial | Kind::Call => Vec::new(),
+            Kind::Initial | Kind::Call | Kind::Same => Vec::new(),
         };
         let scene =
             Scene { memory: (memory, taken.memory), p: (frame, taken.frame), p_at: (step.from, step.to), q };

@@ -241,6 +241,7 @@ impl<'p> Abstraction<'p> {
         out: &[Term],
     ) -> Term {
         let mut inner = World::new(block);
+        inner.fixed = world.fixed.clone();
         inner.bind_choices = true;
         let (variables, known) = self.spec_memory(world, &mut inner, before);
         inner.depth = world.depth;
@@ -339,6 +340,7 @@ impl<'p> Abstraction<'p> {
                     return world.terms.forall(depth, body);
                 }
                 let mut inner = World::new(block);
+                inner.fixed = world.fixed.clone();
                 let (variables, _) = self.spec_memory(world, &mut inner, memory);
                 std::mem::swap(&mut world.terms, &mut inner.terms);
                 let start = inner.initial_values(&variables);

@@ -144,14 +144,10 @@ pub fn prove(program: &Program, options: &Options, told: &(dyn Fn(&Graph, &Decid
         Ok(graph) => graph,
         Err(why) => return Report::unknown(why, start),
     };
-    let abstraction = match Abstraction::new(program) {
-        Ok(abstraction) => abstraction,
+    let subject = match subject(program, &graph, options) {
+        Ok(subject) => subject,
         Err(why) => return Report::unknown(why, start),
     };
-    let fixed = options.sizes.iter().filter_map(|(name, value)| {
-        program.sizes.iter().position(|size| size.name == *name).map(|index| (index, *value))
-    });
-    let subject = Subject { program, graph: &graph, abstraction, fixed: fixed.collect() };
     let deadline = options.time.map(|time| start + time);
     let make = || Worker::new(&subject, options.solver.clone(), options.limit, deadline);
     let mut workers: Vec<Worker<'_, '_>> = (0..options.jobs.max(1)).map(|_| make()).collect();
@@ -211,6 +207,23 @@ pub fn prove(program: &Program, options: &Options, told: &(dyn Fn(&Graph, &Decid
     }
 }
 
+/// What is proved about.
+pub(crate) fn subject<'p>(
+    program: &'p Program,
+    graph: &'p Graph,
+    options: &Options,
+) -> Result<Subject<'p>, String> {
+    let abstraction = Abstraction::new(program)?;
+    Ok(Subject {
+        program,
+        graph,
+        again: abstraction.again(program)?,
+        abstraction,
+        fixed: options.sizes.clone(),
+        live: linpoint_lang::flow::live_locals(program),
+    })
+}
+
 /// Proved, only if every obligation is, and nothing was met that has no meaning here.
 fn verdict(decided: &[Decided], expected: usize, unsupported: Option<String>) -> Verdict {
     if let Some(why) = unsupported {
@@ -219,7 +232,21 @@ fn verdict(decided: &[Decided], expected: usize, unsupported: Option<String>) ->
     let open = decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
     match (decided.len() == expected, open) {
         (true, 0) => Verdict::Proved,
-        (true, open) => Verdict::NotProved(format!("{open} of {expected} obligations are open")),
+        (true, open) => {
+            let unanswered = |decided: &Decided| match &decided.outcome {
+                Outcome::Unknown(why) => Some(why.clone()),
+                _ => None,
+            };
+            let mut reasons: Vec<String> = decided.iter().filter_map(unanswered).collect();
+            // Where nothing was found and nothing answered, that is the reason.
+            let silent = reasons.len() == open;
+            reasons.sort_unstable();
+            reasons.dedup();
+            Verdict::NotProved(match reasons.as_slice() {
+                [why] if silent => format!("{open} of {expected} obligations have no answer: {why}"),
+                _ => format!("{open} of {expected} obligations are open"),
+            })
+        }
         (false, _) => Verdict::NotProved("not every obligation was decided".into()),
     }
 }
@@ -254,18 +281,54 @@ fn decide(
     Decided { obligation, outcome, took, instances: worker.instances - instances, said }
 }
 
+/// How an obligation is tried.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    pre: Precondition,
+    /// How often terms that came into play are put in again.
+    rounds: usize,
+    /// Is the condition of the first abstraction taken as a name?
+    opaque: bool,
+}
+
 /// First with few hypotheses, then with more: what does not follow from some may follow from all.
-fn attempt(worker: &mut Worker<'_, '_>, facts: &Facts, obligation: Obligation, options: &Options) -> Outcome {
-    let mut ways = vec![(Precondition::Two, 1), (Precondition::Two, 3)];
-    let step = !matches!(obligation.kind, Kind::Initial | Kind::Call);
-    if options.all_processes && step && worker.subject.looks_at_locks() {
-        ways.push((Precondition::All, 2));
+fn ways(worker: &Worker<'_, '_>, obligation: Obligation, options: &Options) -> Vec<Way> {
+    let way = |pre, rounds| Way { pre, rounds, opaque: false };
+    let mut ways = vec![way(Precondition::Two, 1), way(Precondition::Two, 3)];
+    let subject = worker.subject;
+    let everyone = way(Precondition::All, 2);
+    match obligation.kind {
+        // It is about states, not about a step of one of two processes.
+        Kind::Same => ways.push(everyone),
+        Kind::Initial | Kind::Call => {}
+        _ if options.all_processes && subject.looks_at_locks() => ways.push(everyone),
+        _ => {}
     }
+    // A condition that is fully written out needs no name.
+    let symbolic =
+        subject.program.sizes.iter().any(|size| !subject.fixed.iter().any(|(name, _)| *name == size.name));
+    if symbolic
+        && options.all_processes
+        && matches!(obligation.kind, Kind::Call | Kind::Effect | Kind::Status)
+    {
+        if subject.opaque().is_some() {
+            let named = ways.iter().take(2).map(|way| Way { opaque: true, ..*way }).collect::<Vec<_>>();
+            ways.splice(0..0, named);
+        }
+    }
+    ways
+}
+
+fn attempt(worker: &mut Worker<'_, '_>, facts: &Facts, obligation: Obligation, options: &Options) -> Outcome {
     let mut last = Outcome::Unknown("not asked".into());
-    for (pre, rounds) in ways {
+    for Way { pre, rounds, opaque } in ways(worker, obligation, options) {
+        worker.world.opaque = if opaque { worker.subject.opaque() } else { None };
         let question = worker.subject.question(&mut worker.world, facts, obligation, pre);
+        worker.world.opaque = None;
         match worker.decide(&question, &[], rounds) {
             Decision::Proved => return Outcome::Proved,
+            // A state in which a condition is only a name is no state to show.
+            Decision::Open(_) if opaque => {}
             Decision::Open(model) => last = draw(worker, &question, &model, rounds),
             Decision::Unknown(why) => {
                 // An open question with a model says more than a later one without an answer.
@@ -279,7 +342,12 @@ fn attempt(worker: &mut Worker<'_, '_>, facts: &Facts, obligation: Obligation, o
 }
 
 /// Asks an open question again, for the values that a picture needs.
-fn draw(worker: &mut Worker<'_, '_>, question: &Question, model: &Model, rounds: usize) -> Outcome {
+pub(crate) fn draw(
+    worker: &mut Worker<'_, '_>,
+    question: &Question,
+    model: &Model,
+    rounds: usize,
+) -> Outcome {
     let failing = model.failing.first().and_then(|goal| question.goals.get(*goal));
     let point = failing.and_then(|(_, goal)| goal.point());
     let q = &question.scene.q;

@@ -45,6 +45,8 @@ pub fn show(program: &Program, op: Option<OpId>, e: &Expr) -> String {
                 (Expr::Const(word), Some(Type::Enum(id))) if *word >= 0 => {
                     program.enums[id.index()].variants.get(*word as usize).cloned().unwrap_or_default()
                 }
+                (Expr::Const(0), Some(Type::Pointer(_))) => "null".into(),
+                (Expr::Const(word @ (0 | 1)), Some(Type::Bool)) => (*word != 0).to_string(),
                 _ => wrapped(program, op, b),
             };
             format!("{} {} {b}", wrapped(program, op, a), operator.sign())

@@ -4,15 +4,18 @@
 //! process that ends is an [`Failure`], and the question stays open. Terms are defined once and then named, so a question is short.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 
 use crate::term::{Node, Sort, Symbol, Term, Terms};
+
+/// A longer line is taken in pieces, none of which is an answer.
+const LONGEST_LINE: u64 = 1 << 20;
 
 /// Which program, and how it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +69,9 @@ pub enum Failure {
     /// No answer within the limit.
     #[error("no answer from the solver within {:.1} s", .0.as_secs_f64())]
     Late(Duration),
+    /// The time for all of it is over.
+    #[error("the time limit was reached")]
+    TimeUp,
     /// An error message, or something that is no answer.
     #[error("the solver said: {0}")]
     Nonsense(String),
@@ -116,11 +122,18 @@ impl Solver {
                 }
             }
         });
-        let (send, lines) = channel();
+        // What nobody asked for waits in the pipe, not in our memory.
+        let (send, lines) = sync_channel(64);
         std::thread::spawn(move || {
-            for line in BufReader::new(output).lines() {
-                let Ok(line) = line else { break };
-                if send.send(line).is_err() {
+            let mut output = BufReader::new(output);
+            loop {
+                let mut line = Vec::new();
+                match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+                    Ok(0) | Err(_) => break,
+                    Ok(_) => {}
+                }
+                let text = String::from_utf8_lossy(&line);
+                if send.send(text.trim_end_matches(['\n', '\r']).to_owned()).is_err() {
                     break;
                 }
             }
@@ -147,7 +160,24 @@ impl Solver {
             limit.as_millis().max(1)
         );
         solver.text.push_str(&prelude);
+        solver.try_out()?;
         Ok(solver)
+    }
+
+    /// Two questions whose answers are plain: one who always says the same is found out at once.
+    fn try_out(&mut self) -> Result<(), Failure> {
+        for (claim, expected) in [("true", Answer::Sat), ("false", Answer::Unsat)] {
+            let _ = writeln!(self.text, "(push 1)\n(assert {claim})");
+            let answer = self.answer()?;
+            self.close();
+            // No answer in time is no lie.
+            if answer != expected && answer != Answer::Unknown {
+                return Err(Failure::Nonsense(
+                    format!("{answer:?} of what is plainly {claim}").to_lowercase(),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Are all claims true together for some values? The question stays open until [`Solver::close`]; `wanted` are the terms
@@ -162,6 +192,10 @@ impl Solver {
             let _ = writeln!(self.text, "(assert {named})");
         }
         self.questions += 1;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<Answer, Failure> {
         match self.ask("(check-sat)")?.as_slice() {
             [answer] => match answer.trim() {
                 "unsat" => Ok(Answer::Unsat),
@@ -207,6 +241,10 @@ impl Solver {
         let limit = self.limit + self.limit / 2;
         loop {
             let left = limit.saturating_sub(start.elapsed());
+            // One who talks without end is late too.
+            if left.is_zero() {
+                return Err(Failure::Late(limit));
+            }
             match self.lines.recv_timeout(left) {
                 Ok(line) if line.trim().trim_matches('"') == mark => break,
                 Ok(line) if line.trim().is_empty() => {}

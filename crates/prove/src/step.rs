@@ -1,10 +1,15 @@
 //! What expressions and steps mean in formulas. The same cases, in the same order, as the interpreter (`linpoint_lang::interp`).
 
 use linpoint_lang::ast::BinOp;
-use linpoint_lang::program::{Action, Edge, Exit, Expr, MarkKind, OpId, Place, Slot, Type};
+use linpoint_lang::program::{
+    Action, Edge, Exit, Expr, LocalId, MarkKind, OpId, Place, Slot, Type, UNBOUNDED,
+};
 
-use crate::term::{Sort, Term};
+use crate::term::{Node, Sort, Term};
 use crate::world::{Cell, Frame, Memory, RESULT, World, sort_of};
+
+/// A quantifier over at most so many known numbers is written out.
+const MAX_LISTED: i64 = 8;
 
 /// A step that was taken in formulas.
 #[derive(Clone, Debug)]
@@ -26,6 +31,9 @@ pub struct Taken {
 impl World<'_> {
     /// The value of an expression for a process. Bound locals are put after those of the frame.
     pub fn eval(&mut self, e: &Expr, memory: &Memory, frame: &mut Frame) -> Term {
+        if let Some(named) = self.as_opaque(e, memory, frame) {
+            return named;
+        }
         match e {
             Expr::Const(word) => self.terms.int(i64::from(*word)),
             Expr::Size(size) => self.size(size.index()),
@@ -42,13 +50,19 @@ impl World<'_> {
             Expr::Binary(op, a, b) => self.binary(*op, a, b, memory, frame),
             Expr::Quantified { all, local, lo, hi, body } => {
                 let (lo, hi) = (self.number_of(lo, memory, frame), self.number_of(hi, memory, frame));
-                let depth = self.depth;
-                self.depth += 1;
-                let bound = self.terms.bound(depth);
                 while frame.locals.len() <= local.index() {
                     let nothing = self.terms.int(0);
                     frame.locals.push(nothing);
                 }
+                if let (Node::Int(lo), Node::Int(hi)) = (self.terms.node(lo), self.terms.node(hi))
+                    && hi.saturating_sub(*lo) <= MAX_LISTED
+                {
+                    let (lo, hi) = (*lo, *hi);
+                    return self.listed(*all, *local, (lo, hi), body, memory, frame);
+                }
+                let depth = self.depth;
+                self.depth += 1;
+                let bound = self.terms.bound(depth);
                 let outer = std::mem::replace(&mut frame.locals[local.index()], bound);
                 let first = self.checks.len();
                 let (from, to) = (self.terms.le(lo, bound), self.terms.lt(bound, hi));
@@ -78,6 +92,26 @@ impl World<'_> {
             }
             Expr::Term(_) => self.refuse("a term about the future outside its claim"),
         }
+    }
+
+    /// A quantifier over a few numbers that are known: one after another, so that no quantifier is left.
+    fn listed(
+        &mut self,
+        all: bool,
+        local: LocalId,
+        (lo, hi): (i64, i64),
+        body: &Expr,
+        memory: &Memory,
+        frame: &mut Frame,
+    ) -> Term {
+        let outer = frame.locals[local.index()];
+        let mut parts = Vec::new();
+        for n in lo..hi {
+            frame.locals[local.index()] = self.terms.int(n);
+            parts.push(self.truth_of(body, memory, frame));
+        }
+        frame.locals[local.index()] = outer;
+        if all { self.terms.and(parts) } else { self.terms.or(parts) }
     }
 
     /// An expression as a truth value.
@@ -190,6 +224,9 @@ impl World<'_> {
         let index = self.number_of(index, memory, frame);
         let program = self.program;
         let Some(length) = &program.globals[global.index()].length else { return index };
+        if *length == Expr::Const(UNBOUNDED) {
+            return index;
+        }
         let (zero, length) = (self.terms.int(0), self.number_of(length, memory, frame));
         let (low, high) = (self.terms.le(zero, index), self.terms.lt(index, length));
         let within = self.terms.and([low, high]);

@@ -42,6 +42,8 @@ pub struct Worker<'s, 'p> {
     program: solver::Program,
     limit: Duration,
     deadline: Option<Instant>,
+    /// Failures since the last answer: a solver that fails again and again is not asked any more.
+    failures: Vec<Failure>,
     /// Time spent waiting for the solver.
     pub waited: Duration,
     /// Questions asked.
@@ -60,12 +62,13 @@ impl<'s, 'p> Worker<'s, 'p> {
     ) -> Worker<'s, 'p> {
         Worker {
             subject,
-            world: World::new(subject.program),
+            world: World::with_sizes(subject.program, subject.fixed.clone()),
             grounder: Grounder::default(),
             solvers: [None, None],
             program,
             limit,
             deadline,
+            failures: Vec::new(),
             waited: Duration::ZERO,
             questions: 0,
             instances: 0,
@@ -79,8 +82,21 @@ impl<'s, 'p> Worker<'s, 'p> {
 
     fn ask(&mut self, claims: &[Term], wanted: &[Term]) -> Result<(Answer, Vec<i64>), Failure> {
         if self.is_late() {
-            return Err(Failure::Late(self.limit));
+            return Err(Failure::TimeUp);
         }
+        let late = self.failures.iter().filter(|failure| matches!(failure, Failure::Late(_))).count();
+        if let Some(last) = self.failures.last().filter(|_| late >= 2 || self.failures.len() >= 5) {
+            return Err(last.clone());
+        }
+        let answer = self.ask_solver(claims, wanted);
+        match &answer {
+            Ok(_) => self.failures.clear(),
+            Err(failure) => self.failures.push(failure.clone()),
+        }
+        answer
+    }
+
+    fn ask_solver(&mut self, claims: &[Term], wanted: &[Term]) -> Result<(Answer, Vec<i64>), Failure> {
         let plain = claims.iter().chain(wanted).all(|term| self.world.terms.is_plain(*term));
         let mut solver = match self.solvers[usize::from(plain)].take() {
             Some(solver) => solver,

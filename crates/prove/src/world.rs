@@ -7,6 +7,7 @@
 use linpoint_lang::Program;
 use linpoint_lang::program::{Expr, NONE, OpId, RecordId, ResultType, Type};
 
+use crate::opaque::Opaque;
 use crate::term::{Family, Node, Sort, Symbol, Term, Terms};
 
 /// Something with an index, after some writes.
@@ -68,6 +69,10 @@ pub struct World<'p> {
     pub unsupported: Option<String>,
     /// Are choices bound variables? So in specifications, where any choice will do.
     pub bind_choices: bool,
+    /// A condition that is not looked into.
+    pub opaque: Option<Opaque>,
+    /// Sizes that are not symbolic, by name.
+    pub fixed: Vec<(String, i64)>,
     lengths: Vec<Expr>,
     memories: Vec<Memory>,
     fresh: u32,
@@ -93,10 +98,17 @@ impl<'p> World<'p> {
             guards: Vec::new(),
             unsupported: None,
             bind_choices: false,
+            opaque: None,
+            fixed: Vec::new(),
             lengths,
             memories: Vec::new(),
             fresh: 0,
         }
+    }
+
+    /// The same, with sizes that are not symbolic.
+    pub fn with_sizes(program: &'p Program, fixed: Vec<(String, i64)>) -> World<'p> {
+        World { fixed, ..World::new(program) }
     }
 
     /// The family of processes.
@@ -207,9 +219,13 @@ impl<'p> World<'p> {
         Frame { pid, locals, inputs, result }
     }
 
-    /// A symbolic size.
+    /// A size: symbolic, or the number that it is fixed to.
     pub fn size(&mut self, index: usize) -> Term {
-        let name = format!("size {}", self.program.sizes[index].name);
+        let name = &self.program.sizes[index].name;
+        if let Some((_, value)) = self.fixed.iter().find(|(fixed, _)| fixed == name) {
+            return self.terms.int(*value);
+        }
+        let name = format!("size {name}");
         self.terms.constant(&name, Sort::Int)
     }
 

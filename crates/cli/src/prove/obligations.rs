@@ -1,5 +1,7 @@
 //! `linpoint prove --engine obligations`: runs the prover, shows what came of each obligation.
 
+mod inferred;
+mod propose;
 mod reached;
 pub mod table;
 
@@ -28,6 +30,9 @@ pub struct ObligationArgs {
     /// Use only the invariants that are written; guess none
     #[arg(long)]
     pub no_inference: bool,
+    /// Where a step changes the abstract state too early, try to hide what it writes until the operation takes effect
+    #[arg(long)]
+    pub hide: bool,
     /// Use nothing about processes other than the two of an obligation
     #[arg(long)]
     pub two_processes: bool,
@@ -100,7 +105,13 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
             let _ = writeln!(std::io::stderr(), "{}", table::line(program, text, graph, decided));
         }
     };
-    let report = linpoint_prove::prove(program, &options, &told);
+    let (proved, hidden) = match own.hide {
+        true => linpoint_prove::hide::prove_with_hiding(program, &options, &told),
+        false => (linpoint_prove::points::prove_with_points(program, &options, &told), None),
+    };
+    let found = inferred::lines(&proved, hidden.as_ref(), text);
+    // Points and ghosts that were found belong to the program from here on.
+    let (program, report) = (&proved.program, proved.report);
     // What is not proved may be wrong: small runs tell.
     let explored = match report.verdict {
         Verdict::Proved => None,
@@ -116,10 +127,13 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     };
     let told = || {
         let mut shown = head(program, &report, explored.as_ref(), &own.sizes);
+        for line in &found {
+            shown.push_str(&format!("  {line}\n"));
+        }
         if let Some(violation) = refuted {
             crate::explore::draw(program, &small_workload(program), &violation.steps, text, &mut shown);
         }
-        shown.push_str(&table::table(program, text, &report, args.time_limit));
+        shown.push_str(&table::table(program, text, &report, &options));
         if own.explain {
             shown.push_str(&table::formulas(program, text, &report));
             shown.push_str(&table::facts(program, text, &report));
@@ -132,7 +146,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     };
     let told = if args.json && !args.output.wanted() { String::new() } else { told() };
     let shown = match args.json {
-        true => as_json(program, text, &report, &options, explored.as_ref(), &unneeded),
+        true => as_json(program, text, &report, &options, explored.as_ref(), (&found, &unneeded)),
         false => told.clone(),
     };
     let _ = std::io::stdout().write_all(shown.as_bytes());
@@ -333,7 +347,7 @@ fn as_json(
     report: &Report,
     options: &Options,
     explored: Option<&Explored>,
-    unneeded: &[String],
+    (found, unneeded): (&[String], &[String]),
 ) -> String {
     let refuted = explored.is_some_and(
         |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
@@ -366,6 +380,7 @@ fn as_json(
             "obligation": first.map(obligation),
             "state": first.and_then(|decided| table::picture(program, text, report, decided)),
             "reached": first.and_then(|decided| table::reached(program, report, decided, options.time)),
+            "missing": first.map(|decided| propose::lines(program, text, report, options, decided)),
             "exploration": explored.map(word),
         }),
     };
@@ -379,6 +394,7 @@ fn as_json(
         "solver_s": report.solver.as_secs_f64(),
         "facts": report.inferred.facts.count(),
         "obligations": report.decided.iter().map(obligation).collect::<Vec<_>>(),
+        "found": found,
         "notes": unneeded,
         "counterexample": counterexample,
     });

@@ -19,8 +19,9 @@ pub fn proof(program: &Program, text: &str, report: &Report) -> Option<Proof> {
     for decided in &report.decided {
         let group = match decided.obligation.kind {
             Kind::Initial => 0,
-            Kind::Call => 1,
-            _ => 2,
+            Kind::Same => 1,
+            Kind::Call => 2,
+            _ => 3,
         };
         rows.entry((group, decided.obligation.step)).or_default().push(decided);
     }
@@ -52,12 +53,14 @@ pub fn proof(program: &Program, text: &str, report: &Report) -> Option<Proof> {
             .iter()
             .map(|kind| match first.kind {
                 // What is said of the start and of calls is one obligation.
-                Kind::Initial | Kind::Call if *kind == Kind::Invariant => cell(&mut row.iter().copied()),
+                Kind::Initial | Kind::Same | Kind::Call if *kind == Kind::Invariant => {
+                    cell(&mut row.iter().copied())
+                }
                 _ => cell(&mut row.iter().copied().filter(|decided| decided.obligation.kind == *kind)),
             })
             .collect();
         let line = match first.kind {
-            Kind::Initial | Kind::Call => 0,
+            Kind::Initial | Kind::Same | Kind::Call => 0,
             _ => {
                 let edge = graph.edge(program, &graph.steps[first.step]);
                 line_column(text, edge.span.start as usize).0 as u32
@@ -82,6 +85,7 @@ fn says(kind: Kind) -> &'static str {
         Kind::Others => "what is claimed of other processes stays true",
         Kind::Effect => "the object changes as its specification does, or not at all",
         Kind::Status => "whether others have taken effect changes only as allowed",
+        Kind::Same => "both abstractions stand for the same object",
         Kind::Initial | Kind::Call => "it starts as claimed",
     }
 }

@@ -122,3 +122,101 @@ fn obligations_as_formulas() {
     assert!(ran.out.contains("        at A2: holder != me\n"), "{}", ran.out);
     assert!(ran.out.contains("      effect\n        holder == p\n"), "{}", ran.out);
 }
+
+/// The program without its linearization points, and what is told of those that were found.
+#[test]
+fn points_are_found_and_told() {
+    if !has_solver() {
+        return;
+    }
+    let stack = include_str!("../../../../corpus/correct/treiber-ghosts.lin");
+    let without = stack.replace(" @lin(none) if t == null", "").replace(" @lin", "");
+    assert!(!without.contains("@lin"));
+    let ran = linpoint(&["prove", "-"], without.as_bytes());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("  point found: pop at Q1 (line "), "{}", ran.out);
+    assert!(ran.out.contains(": @lin(none) if t == null\n"), "{}", ran.out);
+    let ran = linpoint(&["prove", "-", "--json"], without.as_bytes());
+    let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(value["found"].as_array().map(Vec::len), Some(3), "{}", ran.out);
+}
+
+#[test]
+fn hidden_slots_are_found_on_request() {
+    if !has_solver() {
+        return;
+    }
+    let file = "corpus/broken/multiset-naive-abstraction.lin";
+    let ran = linpoint(&["prove", file], b"");
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("open: effect of I14 → I15\n"), "{}", ran.out);
+    let ran = linpoint(&["prove", file, "--hide"], b"");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("  hidden: slot i from I14 (line "), "{}", ran.out);
+}
+
+#[test]
+fn what_is_missing_is_proposed() {
+    if !has_solver() {
+        return;
+    }
+    let ran = linpoint(&["prove", "corpus/broken/ticket-lock-no-disjoint.lin"], b"");
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("    missing: `disjoint t at A2` would close it; runs keep it\n"),
+        "{}",
+        ran.out
+    );
+}
+
+/// Each broken case: the step and the kind, a countermodel within a second, and what runs say of it.
+#[test]
+fn broken_cases_name_their_steps() {
+    if !has_solver() {
+        return;
+    }
+    let cases: [(&[&str], &str, i32, &[(&str, &str)]); 4] = [
+        (
+            &["corpus/broken/multiset-naive-abstraction.lin"],
+            "not proved",
+            3,
+            &[("effect", "I14"), ("effect", "I15")],
+        ),
+        (
+            &["corpus/correct/multiset-in.lin", "--two-processes", "--size", "N=3"],
+            "not proved",
+            3,
+            &[("effect", "I1"), ("effect", "I5"), ("effect", "I7'")],
+        ),
+        (&["corpus/broken/ticket-lock-no-disjoint.lin"], "not proved", 3, &[("others", "A2")]),
+        (&["corpus/broken/treiber-ghosts-pop-no-cas.lin"], "refuted", 1, &[("effect", "Q3")]),
+    ];
+    for (arguments, verdict, code, wanted) in cases {
+        let all: Vec<&str> = ["prove"].iter().chain(arguments).chain(&["--json"]).copied().collect();
+        let ran = linpoint(&all, b"");
+        assert_eq!(ran.code, code, "{arguments:?}: {}{}", ran.out, ran.err);
+        let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        assert_eq!(value["verdict"], verdict, "{arguments:?}");
+        let open: Vec<&serde_json::Value> = value["obligations"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter(|one| one["outcome"] == "open" && one["kind"] != "status")
+            .collect();
+        let named: Vec<(&str, &str)> = open
+            .iter()
+            .map(|one| {
+                let step = one["step"].as_str().expect("a step");
+                (one["kind"].as_str().expect("a kind"), step.split(' ').next().unwrap_or(""))
+            })
+            .collect();
+        for pair in wanted {
+            assert!(named.contains(pair), "{arguments:?}: {named:?}");
+        }
+        assert!(
+            value["counterexample"]["reached"].as_str().is_some_and(|word| word.contains("run")),
+            "{}",
+            ran.out
+        );
+    }
+}

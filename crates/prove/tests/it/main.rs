@@ -2,6 +2,8 @@
 
 mod attacks;
 mod corpus;
+mod explored;
+mod found;
 mod lemma;
 mod mutants;
 mod robustness;

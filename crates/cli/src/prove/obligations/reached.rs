@@ -44,7 +44,8 @@ pub fn broken(program: &Program, text: &str, time: Option<Duration>) -> Option<B
     Some(Broken { what: what?, run: found.run? })
 }
 
-fn ask(
+/// Looks for a state of small runs.
+pub fn ask(
     program: &Program,
     workload: &Workload,
     sizes: Option<Vec<Word>>,
@@ -94,7 +95,7 @@ fn first_broken(machine: &Machine<'_>, state: &State, text: &str) -> Option<Stri
 }
 
 /// Does it hold for this thread? `None` where it cannot be told.
-fn truth(machine: &Machine<'_>, words: &mut [Word], thread: usize, e: &Expr) -> Option<bool> {
+pub fn truth(machine: &Machine<'_>, words: &mut [Word], thread: usize, e: &Expr) -> Option<bool> {
     let value = match e {
         Expr::Not(inner) => !truth(machine, words, thread, inner)?,
         Expr::Binary(BinOp::And, a, b) => {

@@ -11,7 +11,9 @@ use linpoint_lang::span::line_column;
 use linpoint_prove::graph::{Graph, Step, label};
 use linpoint_prove::obligation::{Kind, Obligation};
 use linpoint_prove::scene::{Picture, Shown};
-use linpoint_prove::{Decided, Outcome, Report};
+use linpoint_prove::{Decided, Options, Outcome, Report};
+
+use super::propose;
 
 /// The columns of the table.
 pub const COLUMNS: [Kind; 5] = [Kind::Safe, Kind::Invariant, Kind::Others, Kind::Effect, Kind::Status];
@@ -31,7 +33,12 @@ pub fn line(program: &Program, text: &str, graph: &Graph, decided: &Decided) -> 
 
 /// The step of an obligation, and where the other process is.
 pub fn names(program: &Program, text: &str, graph: &Graph, decided: &Decided) -> (String, Option<String>) {
-    let other = decided.obligation.other.map(|point| label(program, text, graph, point));
+    // Several places of the other process are asked about at once; a state that breaks it says which it is.
+    let other = match &decided.outcome {
+        Outcome::Open(picture) => picture.q.as_ref().map(|q| q.at).or(decided.obligation.other),
+        _ => decided.obligation.other,
+    };
+    let other = other.map(|point| label(program, text, graph, point));
     (step_name(program, text, graph, decided.obligation), other)
 }
 
@@ -39,6 +46,7 @@ pub fn names(program: &Program, text: &str, graph: &Graph, decided: &Decided) ->
 pub fn step_name(program: &Program, text: &str, graph: &Graph, obligation: Obligation) -> String {
     match obligation.kind {
         Kind::Initial => "start".into(),
+        Kind::Same => format!("`abs` again, {}", obligation.step + 2),
         Kind::Call => format!("call {}", program.operations[obligation.step].name),
         _ => arrow(program, text, graph, &graph.steps[obligation.step]),
     }
@@ -53,14 +61,15 @@ fn arrow(program: &Program, text: &str, graph: &Graph, step: &Step) -> String {
 }
 
 /// All obligations: a line a step, a column a kind; then every one that is open, drawn.
-pub fn table(program: &Program, text: &str, report: &Report, time: Option<Duration>) -> String {
+pub fn table(program: &Program, text: &str, report: &Report, options: &Options) -> String {
     let Some(graph) = &report.graph else { return String::new() };
     let mut rows: BTreeMap<(u8, usize), Vec<&Decided>> = BTreeMap::new();
     for decided in &report.decided {
         let group = match decided.obligation.kind {
             Kind::Initial => 0,
-            Kind::Call => 1,
-            _ => 2,
+            Kind::Same => 1,
+            Kind::Call => 2,
+            _ => 3,
         };
         rows.entry((group, decided.obligation.step)).or_default().push(decided);
     }
@@ -76,7 +85,9 @@ pub fn table(program: &Program, text: &str, report: &Report, time: Option<Durati
         for kind in COLUMNS {
             let mark = match first.obligation.kind {
                 // What is said of the start and of calls is one obligation.
-                Kind::Initial | Kind::Call if kind == Kind::Invariant => mark(row.iter().copied()),
+                Kind::Initial | Kind::Same | Kind::Call if kind == Kind::Invariant => {
+                    mark(row.iter().copied())
+                }
                 _ => mark(row.iter().copied().filter(|decided| decided.obligation.kind == kind)),
             };
             let _ = write!(out, "{mark:>11}");
@@ -102,8 +113,11 @@ pub fn table(program: &Program, text: &str, report: &Report, time: Option<Durati
         if let Some(drawn) = picture(program, text, report, decided) {
             out.push_str(&drawn);
         }
-        if let Some(word) = reached(program, report, decided, time) {
+        if let Some(word) = reached(program, report, decided, options.time) {
             let _ = writeln!(out, "    {word}");
+        }
+        for line in propose::lines(program, text, report, options, decided) {
+            let _ = writeln!(out, "    {line}");
         }
         out.push('\n');
     }
@@ -289,10 +303,11 @@ pub fn formulas(program: &Program, text: &str, report: &Report) -> String {
     let mut last = None;
     for decided in report.decided.iter().filter(|decided| !decided.said.is_empty()) {
         let Obligation { kind, step, .. } = decided.obligation;
-        let group = (matches!(kind, Kind::Initial), matches!(kind, Kind::Call), step);
+        let group =
+            (matches!(kind, Kind::Initial), matches!(kind, Kind::Same), matches!(kind, Kind::Call), step);
         if last != Some(group) {
             let source = match kind {
-                Kind::Initial | Kind::Call => String::new(),
+                Kind::Initial | Kind::Same | Kind::Call => String::new(),
                 _ => source(program, text, graph, &graph.steps[step]),
             };
             let _ = writeln!(out, "    {}{source}", step_name(program, text, graph, decided.obligation));

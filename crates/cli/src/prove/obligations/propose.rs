@@ -1,0 +1,276 @@
+//! What may be missing from a proof: conjuncts that runs do not break and that would close an open obligation.
+//!
+//! Candidates are the guesses that inference dropped, and comparisons and implications between what the process can see at its place. Small runs strike out those that some state breaks; the solver says which of the rest
+//! closes the obligation (`linpoint_prove::blame`). What is left is proposed, not believed: written as an `inv`, it has to be proved like any other.
+
+use std::time::Duration;
+
+use linpoint_lang::Program;
+use linpoint_lang::ast::BinOp;
+use linpoint_lang::flow::live_locals;
+use linpoint_lang::interp::{Machine, State};
+use linpoint_lang::program::{Expr, GlobalId, LocalId, NONE, NodeId, OpId, Place, SizeId, Type};
+use linpoint_lang::span::line_column;
+use linpoint_prove::blame::{self, Candidate};
+use linpoint_prove::graph::{Graph, Point};
+use linpoint_prove::obligation::Obligation;
+use linpoint_prove::show::show;
+use linpoint_prove::{Decided, Options, Outcome, Report};
+
+use super::reached::{ask, truth};
+use super::{small_workload, table};
+
+/// More than this many are not told of one obligation.
+const MOST: usize = 3;
+
+/// Locals of annotations and results are no locals of a run.
+const NO_LOCAL: u16 = 10_000;
+
+/// Lines that propose what would close an open obligation.
+pub fn lines(
+    program: &Program,
+    text: &str,
+    report: &Report,
+    options: &Options,
+    decided: &Decided,
+) -> Vec<String> {
+    let (Some(graph), Outcome::Open(picture)) = (&report.graph, &decided.outcome) else { return Vec::new() };
+    let options = Options { time: Some(Duration::from_secs(2)), confirm: None, ..options.clone() };
+    let mut places = blame::places(graph, decided.obligation);
+    // Obligations about others are asked for several places at once; the state says which it is.
+    places.truncate(1);
+    places.extend(picture.q.as_ref().map(|q| q.at));
+    let mut candidates = Vec::new();
+    for place in &places {
+        candidates.extend(comparisons(program, graph, *place));
+    }
+    candidates.extend(blame::dropped(&report.inferred, &places));
+    candidates.retain(|candidate| is_of_runs(program, graph, candidate));
+    let (mut left, states) = unbroken(program, graph, candidates);
+    left.sort_by_key(|candidate| size(&candidate.body));
+    let mut lines = Vec::new();
+    for missing in blame::missing(program, graph, &options, &report.inferred, decided.obligation, &left, MOST)
+    {
+        let candidate = &left[missing.candidate];
+        let at =
+            candidate.at.map_or_else(String::new, |at| format!(" at {}", place(program, text, graph, at)));
+        let op = candidate.at.map(|at| graph.place(at).op);
+        let body = show(program, op, &candidate.body);
+        lines.push(format!("missing: `inv{at}: {body}` would close it; {states} states of runs keep it"));
+        if let Some((by, _)) = missing.broken_by {
+            lines.push(format!("         a guess, dropped because of {}", blamed(program, text, graph, by)));
+        }
+    }
+    if let Some(q) = &picture.q {
+        lines.extend(differences(program, text, report, &options, (decided.obligation, q.at)));
+    }
+    lines
+}
+
+fn blamed(program: &Program, text: &str, graph: &Graph, by: Obligation) -> String {
+    let step = table::step_name(program, text, graph, by);
+    match by.other {
+        Some(_) => format!("{step}, a step of another process"),
+        None => step,
+    }
+}
+
+/// Pairs of locals that no run has equal, and that would have to differ.
+fn differences(
+    program: &Program,
+    text: &str,
+    report: &Report,
+    options: &Options,
+    (obligation, other): (Obligation, Point),
+) -> Vec<String> {
+    let Some(graph) = &report.graph else { return Vec::new() };
+    let Some(&this) = blame::places(graph, obligation).first() else { return Vec::new() };
+    if this == Graph::IDLE || other == Graph::IDLE {
+        return Vec::new();
+    }
+    let live = live_locals(program);
+    let numbers = |at: Point| -> Vec<LocalId> {
+        let place = graph.place(at);
+        let locals = &program.operation(place.op).locals;
+        let is_number = |index: &usize| {
+            live[place.node.index()][*index]
+                && locals[*index].ty == Type::Int
+                && !locals[*index].name.is_empty()
+        };
+        (0..locals.len()).filter(is_number).map(|index| LocalId(index as u16)).collect()
+    };
+    let mut pairs: Vec<(LocalId, LocalId)> = Vec::new();
+    for a in numbers(this) {
+        pairs.extend(numbers(other).into_iter().map(|b| (a, b)));
+    }
+    let (one, two) = (graph.place(this), graph.place(other));
+    let _ = ask(program, &small_workload(program), None, None, &mut |machine, state| {
+        for p in (0..machine.threads).filter(|p| machine.pc(state, *p) == Some(one.node)) {
+            for q in (0..machine.threads).filter(|q| *q != p && machine.pc(state, *q) == Some(two.node)) {
+                pairs.retain(|(a, b)| {
+                    machine.local(state, p, a.index()) != machine.local(state, q, b.index())
+                });
+            }
+        }
+        pairs.is_empty()
+    });
+    let mut lines = Vec::new();
+    for found in blame::must_differ(program, graph, options, &report.inferred, (obligation, other), &pairs)
+        .into_iter()
+        .take(MOST)
+    {
+        let (a, b) = pairs[found];
+        let name = |op: OpId, local: LocalId| program.operation(op).locals[local.index()].name.clone();
+        let (a, b) = (name(one.op, a), name(two.op, b));
+        let (p, q) = (place(program, text, graph, this), place(program, text, graph, other));
+        let written =
+            if (&a, &p) == (&b, &q) { format!("{a} at {p}") } else { format!("{a} at {p}; {b} at {q}") };
+        lines.push(format!("missing: `disjoint {written}` would close it; runs keep it"));
+    }
+    lines
+}
+
+/// The label of a place, without the sign for "after the effect"; or the line.
+fn place(program: &Program, text: &str, graph: &Graph, at: Point) -> String {
+    if at == Graph::IDLE {
+        return "rest".into();
+    }
+    let node = program.node(graph.place(at).node);
+    match &node.label {
+        Some(label) => label.clone(),
+        None => format!("line {}", line_column(text, node.span.start as usize).0),
+    }
+}
+
+/// Can a run tell whether it holds? Not where it speaks of a result that was said.
+fn is_of_runs(program: &Program, graph: &Graph, candidate: &Candidate) -> bool {
+    let mut known = candidate.at != Some(Graph::IDLE);
+    let locals = candidate
+        .at
+        .filter(|at| *at != Graph::IDLE)
+        .map_or(0, |at| program.operation(graph.place(at).op).locals.len());
+    let bound = bound_in(&candidate.body);
+    candidate.body.places(&mut |place| {
+        if let Place::Local(id) = place {
+            known &= id.0 < NO_LOCAL && (id.index() < locals || bound.contains(id));
+        }
+    });
+    known
+}
+
+fn bound_in(e: &Expr) -> Vec<LocalId> {
+    match e {
+        Expr::Quantified { local, lo, hi, body, .. } => {
+            [bound_in(lo), bound_in(hi), bound_in(body), vec![*local]].concat()
+        }
+        Expr::Binary(_, a, b) => [bound_in(a), bound_in(b)].concat(),
+        Expr::Not(e) | Expr::Neg(e) | Expr::Unwrap(e) => bound_in(e),
+        _ => Vec::new(),
+    }
+}
+
+/// Those that no state of small runs breaks, and how many states there were.
+fn unbroken(program: &Program, graph: &Graph, mut candidates: Vec<Candidate>) -> (Vec<Candidate>, usize) {
+    let mut states = 0;
+    let _ = ask(program, &small_workload(program), None, None, &mut |machine, state| {
+        states += 1;
+        let mut words = state.words.clone();
+        candidates.retain(|candidate| !is_broken(machine, state, &mut words, graph, candidate));
+        candidates.is_empty()
+    });
+    (candidates, states)
+}
+
+fn is_broken(
+    machine: &Machine<'_>,
+    state: &State,
+    words: &mut [i32],
+    graph: &Graph,
+    candidate: &Candidate,
+) -> bool {
+    let node: Option<NodeId> = candidate.at.map(|at| graph.place(at).node);
+    (0..machine.threads).any(|thread| {
+        let here = match node {
+            Some(node) => machine.pc(state, thread) == Some(node),
+            None => thread == 0,
+        };
+        here && truth(machine, words, thread, &candidate.body) == Some(false)
+    })
+}
+
+/// How long it is to read.
+fn size(e: &Expr) -> usize {
+    1 + match e {
+        Expr::Not(e) | Expr::Neg(e) | Expr::Unwrap(e) => size(e),
+        Expr::Binary(_, a, b) => size(a) + size(b),
+        Expr::Quantified { lo, hi, body, .. } => size(lo) + size(hi) + size(body) + 2,
+        Expr::Read(Place::Element(_, index, _)) => size(index),
+        Expr::Read(Place::Field(pointer, ..)) => size(pointer),
+        _ => 0,
+    }
+}
+
+fn binary(op: BinOp, a: &Expr, b: &Expr) -> Expr {
+    Expr::Binary(op, Box::new(a.clone()), Box::new(b.clone()))
+}
+
+/// Comparisons between what a process can see at a place, and implications between them.
+fn comparisons(program: &Program, graph: &Graph, at: Point) -> Vec<Candidate> {
+    if at == Graph::IDLE {
+        return Vec::new();
+    }
+    let place = graph.place(at);
+    let live = &live_locals(program)[place.node.index()];
+    let mut seen: Vec<(Expr, Type)> = Vec::new();
+    for (index, slot) in program.operation(place.op).locals.iter().enumerate() {
+        if live[index] && !slot.name.is_empty() {
+            seen.push((Expr::Read(Place::Local(LocalId(index as u16))), slot.ty.clone()));
+        }
+    }
+    for (number, global) in program.globals.iter().enumerate().filter(|(_, global)| global.length.is_none()) {
+        for (slot, of) in global.slots.iter().enumerate() {
+            seen.push((Expr::Read(Place::Global(GlobalId(number as u16), slot as u16)), of.ty.clone()));
+        }
+    }
+    let mut numbers: Vec<Expr> =
+        seen.iter().filter(|(_, ty)| *ty == Type::Int).map(|(value, _)| value.clone()).collect();
+    numbers.extend((0..program.sizes.len()).map(|size| Expr::Size(SizeId(size as u16))));
+    let (mut tests, mut orders) = (Vec::new(), Vec::new());
+    for (value, ty) in &seen {
+        match ty {
+            Type::Bool => tests.extend([value.clone(), Expr::Not(Box::new(value.clone()))]),
+            Type::Enum(id) => {
+                let variants = program.enums[id.index()].variants.len() as i32;
+                tests.extend((0..variants).map(|c| binary(BinOp::Eq, value, &Expr::Const(c))));
+            }
+            Type::Lock | Type::Option(_) => {
+                let others = [Some(Expr::Const(NONE)), is_thread(ty).then_some(Expr::Me)];
+                for other in others.into_iter().flatten() {
+                    tests.extend([binary(BinOp::Eq, value, &other), binary(BinOp::Ne, value, &other)]);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (index, a) in numbers.iter().enumerate() {
+        orders.push(binary(BinOp::Le, &Expr::Const(0), a));
+        for b in &numbers[index + 1..] {
+            tests.extend([binary(BinOp::Eq, a, b), binary(BinOp::Ne, a, b)]);
+            orders.extend([BinOp::Le, BinOp::Lt, BinOp::Ge, BinOp::Gt].map(|op| binary(op, a, b)));
+        }
+    }
+    let mut all: Vec<Expr> = tests.iter().chain(&orders).cloned().collect();
+    for test in &tests {
+        let ends = tests.iter().chain(&orders).filter(|end| *end != test);
+        all.extend(ends.map(|end| binary(BinOp::Implies, test, end)));
+    }
+    all.into_iter().map(|body| Candidate { at: Some(at), body }).collect()
+}
+
+fn is_thread(ty: &Type) -> bool {
+    match ty {
+        Type::Lock | Type::Thread => true,
+        Type::Option(inner) => **inner == Type::Thread,
+        _ => false,
+    }
+}
