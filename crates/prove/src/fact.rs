@@ -8,7 +8,7 @@ use linpoint_lang::program::{Expr, LocalId, OpId, Place, Slot, Type};
 use linpoint_lang::span::Span;
 
 use crate::graph::{Graph, Phase, Point};
-use crate::guess::{Guesser, conditions, definitions, index_locals};
+use crate::guess::{Guesser, conditions, definitions, index_locals, tests};
 use crate::world::{RESULT, result_sorts};
 
 /// A shared slot: a variable's, or a field's of a kind of record.
@@ -116,8 +116,9 @@ impl Facts {
             let either = conditions.into_iter().flat_map(|c| [c.clone(), Expr::Not(Box::new(c))]);
             let is_known = |id: LocalId| locals.iter().any(|(local, _)| *local == id);
             let read = definitions(program, place.op, is_known);
+            let tested = tests(program, place.op, is_known);
             let here = &mut facts.at[usize::from(point.0)];
-            for guess in guesses.into_iter().chain(either).chain(read) {
+            for guess in guesses.into_iter().chain(either).chain(read).chain(tested) {
                 if here.iter().all(|fact| fact.body != guess) {
                     here.push(Fact::guess(guess));
                 }

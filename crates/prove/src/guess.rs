@@ -8,7 +8,7 @@
 //! - `in(v) ==>` field of v is a constant, is not, is a value of a local, is `me`, is `none`;
 //! - `all n: lock[n] == me ==> n is v or w`: which locks a process holds at most;
 //! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds, and `all n: owner[n] == me && hidden[n] ==> n is v or w`;
-//! - the conditions of linearization points, and their opposites;
+//! - the conditions of linearization points, and their opposites; what tests say about shared variables;
 //! - a local is still what it was read from: `v == e` for an assignment `v = e` of the operation; the result is a local, or its opposite;
 //! - always: `all n: visible[n] ==> state[n] == c`; `all n: hidden[n] ==> lock[n] == owner[n] && owner[n] != none`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
 
@@ -396,6 +396,25 @@ pub fn conditions(program: &Program, op: OpId) -> Vec<Expr> {
     for when in edges.flat_map(|edge| edge.marks()).filter_map(|mark| mark.when.as_ref()) {
         if !found.contains(when) {
             found.push(when.clone());
+        }
+    }
+    found
+}
+
+/// What tests of an operation say about shared variables, and the opposite: it lasts while a lock is held. Only those whose locals are all known.
+pub fn tests(program: &Program, op: OpId, is_known: impl Fn(LocalId) -> bool) -> Vec<Expr> {
+    let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
+    let mut found: Vec<Expr> = Vec::new();
+    for action in edges.flat_map(|edge| &edge.actions) {
+        let Action::Assume(test) = action else { continue };
+        let (mut known, mut shared) = (is_plain(test), false);
+        test.places(&mut |place| match place {
+            Place::Local(id) => known &= is_known(*id),
+            Place::Global(..) => shared = true,
+            Place::Element(..) | Place::Field(..) => known = false,
+        });
+        if known && shared && !found.contains(test) {
+            found.push(test.clone());
         }
     }
     found

@@ -80,6 +80,10 @@ impl<'p> Subject<'p> {
         memory: &Memory,
     ) -> Vec<Term> {
         let Some(op) = self.op(point) else { return Vec::new() };
+        // Where an operation starts, its locals have no values yet.
+        if self.graph.entries.contains(&point) {
+            return Vec::new();
+        }
         let operation = self.program.operation(op);
         let live = &self.live[self.graph.place(point).node.index()];
         let mut known = Vec::new();

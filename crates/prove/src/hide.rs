@@ -4,6 +4,8 @@
 //! abstract state too early (Travkin, Wehrheim, Schellhorn 2012, section 3). The remedy is a set of hidden slots: a ghost `hidden`, set by the step that is too early, taken back by the one that takes effect. Which steps these
 //! are, the open obligations say. The program with the ghost is proved like any other; nothing is trusted.
 
+use std::time::{Duration, Instant};
+
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::program::{Action, Expr, Global, GlobalId, LocalId, NodeId, Place, Slot, Status, Type};
@@ -25,6 +27,9 @@ pub struct Hidden {
     pub index: Expr,
 }
 
+/// Longest time for all of it, where the user sets no other.
+const TIME: Duration = Duration::from_secs(30);
+
 /// The name of the ghost.
 pub const NAME: &str = "hidden";
 
@@ -34,13 +39,16 @@ pub fn prove_with_hiding(
     options: &Options,
     told: &(dyn Fn(&Graph, &Decided) + Sync),
 ) -> (WithPoints, Option<Hidden>) {
+    let start = Instant::now();
     let plain = prove_with_points(program, options, told);
     if plain.report.verdict == Verdict::Proved {
         return (plain, None);
     }
     for (from, until) in pairs(&plain.report) {
         let Some((hiding, index)) = hide(&plain.program, from, until) else { continue };
-        let mut tried = prove_with_points(&hiding, options, told);
+        let time = options.time.unwrap_or(TIME);
+        let Some(left) = time.checked_sub(start.elapsed()) else { break };
+        let mut tried = prove_with_points(&hiding, &Options { time: Some(left), ..options.clone() }, told);
         if tried.report.verdict == Verdict::Proved {
             tried.found.splice(0..0, plain.found);
             return (tried, Some(Hidden { from, until, index }));

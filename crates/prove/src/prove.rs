@@ -307,14 +307,10 @@ fn ways(worker: &Worker<'_, '_>, obligation: Obligation, options: &Options) -> V
     // A condition that is fully written out needs no name.
     let symbolic =
         subject.program.sizes.iter().any(|size| !subject.fixed.iter().any(|(name, _)| *name == size.name));
-    if symbolic
-        && options.all_processes
-        && matches!(obligation.kind, Kind::Call | Kind::Effect | Kind::Status)
-    {
-        if subject.opaque().is_some() {
-            let named = ways.iter().take(2).map(|way| Way { opaque: true, ..*way }).collect::<Vec<_>>();
-            ways.splice(0..0, named);
-        }
+    let about = matches!(obligation.kind, Kind::Call | Kind::Effect | Kind::Status);
+    if symbolic && options.all_processes && about && subject.opaque().is_some() {
+        let named: Vec<Way> = ways.iter().take(2).map(|way| Way { opaque: true, ..*way }).collect();
+        ways.splice(0..0, named);
     }
     ways
 }

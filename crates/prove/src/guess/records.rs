@@ -4,6 +4,8 @@
 //!
 //! - v is null, is not; a field of v is null, `none`, `me`, a constant, a local, the result;
 //!
+//! for a shared pointer p: it is never null; it is null when another variable is `none`; a field of it is a constant, or a variable;
+//!
 //! and for a ghost array a of pointers with a shared number l, which together say what is linked and in which order (a\[1\] to a\[l\], or a\[0\] to a\[l - 1\]):
 //!
 //! - a\[0\] is null; a\[l\] is a shared pointer; of every element: it is not null, a field of it is a constant, or leads to the element before.
@@ -44,9 +46,35 @@ impl Guesser<'_> {
         }
     }
 
+    /// What may hold always of shared pointers: never null; null when another variable is `none`, and else the variable is in a field of the record.
+    fn pointers(&self) -> Vec<Expr> {
+        let mut guesses = Vec::new();
+        for (kind, of) in self.program.records.iter().enumerate() {
+            let ty = Type::Pointer(RecordId(kind as u16));
+            let Some(record) = self.kind(&ty) else { continue };
+            for pointer in self.scalars(|other| *other == ty) {
+                let some = ne(pointer.clone(), constant(0));
+                guesses.push(some.clone());
+                for (number, slot) in of.fields.iter().enumerate() {
+                    let value = field(&pointer, record, number);
+                    guesses.extend(
+                        self.constants_of(slot, &value).into_iter().map(|is| implies(some.clone(), is)),
+                    );
+                    for variable in self.scalars(|other| plain(other) == plain(&slot.ty)) {
+                        guesses.push(implies(some.clone(), eq(value.clone(), variable)));
+                    }
+                }
+                for variable in self.scalars(|other| matches!(other, Type::Option(_))) {
+                    guesses.push(eq(some.clone(), ne(variable, constant(NONE))));
+                }
+            }
+        }
+        guesses
+    }
+
     /// What may hold always of arrays of pointers.
     pub(super) fn linked(&self) -> Vec<Expr> {
-        let mut guesses = Vec::new();
+        let mut guesses = self.pointers();
         let lengths = self.integers();
         for (number, global) in self.program.globals.iter().enumerate() {
             let array = GlobalId(number as u16);

@@ -23,7 +23,8 @@ fn holds(name: &str, text: &str, preemptions: Option<u8>, at_least: u64) {
     let program: &Program = &programs[0];
     let bounds = Bounds { preemptions, time: Some(Duration::from_secs(300)), ..Bounds::default() };
     // Where callers must keep to rules, the client does.
-    let workload = match program.clients.first().filter(|client| client.name != "general") {
+    let ruled = |client: &&linpoint_lang::program::Client| ["three", "calls"].contains(&client.name.as_str());
+    let workload = match program.clients.first().filter(ruled) {
         Some(client) => Workload::of(client),
         None => Workload::general(program, 3, 2),
     };

@@ -49,8 +49,14 @@ pub fn lines(
     let (mut left, states) = unbroken(program, graph, candidates);
     left.sort_by_key(|candidate| size(&candidate.body));
     let mut lines = Vec::new();
-    for missing in blame::missing(program, graph, &options, &report.inferred, decided.obligation, &left, MOST)
-    {
+    let mut all = blame::missing(program, graph, &options, &report.inferred, decided.obligation, &left, MOST);
+    // Where something plain will do, nothing that rests on a condition is proposed.
+    let is_plain =
+        |missing: &blame::Missing| !matches!(left[missing.candidate].body, Expr::Binary(BinOp::Implies, ..));
+    if all.iter().any(is_plain) {
+        all.retain(is_plain);
+    }
+    for missing in all {
         let candidate = &left[missing.candidate];
         let at =
             candidate.at.map_or_else(String::new, |at| format!(" at {}", place(program, text, graph, at)));
@@ -261,10 +267,20 @@ fn comparisons(program: &Program, graph: &Graph, at: Point) -> Vec<Candidate> {
     }
     let mut all: Vec<Expr> = tests.iter().chain(&orders).cloned().collect();
     for test in &tests {
-        let ends = tests.iter().chain(&orders).filter(|end| *end != test);
+        // Two ways to compare the same two values say nothing about each other.
+        let ends = tests.iter().chain(&orders).filter(|end| operands(end) != operands(test));
         all.extend(ends.map(|end| binary(BinOp::Implies, test, end)));
     }
     all.into_iter().map(|body| Candidate { at: Some(at), body }).collect()
+}
+
+/// What is compared, whatever the sign.
+fn operands(e: &Expr) -> (&Expr, Option<&Expr>) {
+    match e {
+        Expr::Binary(_, a, b) => (a, Some(b)),
+        Expr::Not(e) => (e, None),
+        e => (e, None),
+    }
 }
 
 fn is_thread(ty: &Type) -> bool {
