@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
-use linpoint_lang::program::{Action, Edge, Exit, Expr, Mark, MarkKind, NodeId, OpId};
+use linpoint_lang::program::{Action, Edge, Exit, Expr, LocalId, Mark, MarkKind, NodeId, OpId, Place};
 
 use crate::graph::{Graph, writes_shared};
 use crate::obligation::Kind;
@@ -40,6 +40,8 @@ pub struct WithPoints {
     pub report: Report,
     /// What was added to it.
     pub found: Vec<Found>,
+    /// The proof of the program as it was written, if something was added.
+    pub plain: Option<Report>,
 }
 
 /// Proves a program; where it is not proved, tries points for operations that have none.
@@ -49,8 +51,8 @@ pub fn prove_with_points(
     told: &(dyn Fn(&Graph, &Decided) + Sync),
 ) -> WithPoints {
     let start = Instant::now();
-    let mut best =
-        WithPoints { program: program.clone(), report: prove(program, options, told), found: Vec::new() };
+    let report = prove(program, options, told);
+    let mut best = WithPoints { program: program.clone(), report, found: Vec::new(), plain: None };
     let free: BTreeSet<OpId> =
         (0..program.operations.len()).map(|op| OpId(op as u16)).filter(|op| is_free(program, *op)).collect();
     let time = options.time.unwrap_or(TIME);
@@ -102,7 +104,8 @@ fn improve(best: &WithPoints, free: &BTreeSet<OpId>, options: &Options) -> Optio
             let report = prove(&program, &Options { time: Some(left), ..options.clone() }, &|_, _| {});
             if !report.decided.is_empty() && open(&report) < open(&best.report) {
                 let found = best.found.iter().cloned().chain([found]).collect();
-                return Some(WithPoints { program, report, found });
+                let plain = best.plain.clone().or_else(|| Some(best.report.clone()));
+                return Some(WithPoints { program, report, found, plain });
             }
         }
     }
@@ -134,12 +137,24 @@ fn candidates(program: &Program, node: NodeId, edge: usize) -> Vec<Found> {
         let found = |result| Found { node, edge, when: None, result };
         let mut list = vec![found(None)];
         list.extend(results_after(program, of).into_iter().map(|result| found(Some(result))));
+        list.extend(own_arguments(program, node).into_iter().map(|result| found(Some(result))));
         return list;
     }
     match &of.exit {
         Exit::Return(values) => looked_before(program, node, of, values),
         Exit::Goto(_) => Vec::new(),
     }
+}
+
+/// Arguments that are of the type of the result: what was put in is what comes back.
+fn own_arguments(program: &Program, node: NodeId) -> Vec<Vec<Expr>> {
+    let operation = program.operation(program.node(node).op);
+    let [part] = operation.result.parts.as_slice() else { return Vec::new() };
+    let arguments = operation.locals[..operation.params].iter().enumerate();
+    arguments
+        .filter(|(_, argument)| argument.ty == *part)
+        .map(|(index, _)| vec![Expr::Read(Place::Local(LocalId(index as u16)))])
+        .collect()
 }
 
 /// The results that may be returned after a step, without those that look at something shared.

@@ -109,9 +109,9 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         true => linpoint_prove::hide::prove_with_hiding(program, &options, &told),
         false => (linpoint_prove::points::prove_with_points(program, &options, &told), None),
     };
-    let found = inferred::lines(&proved, hidden.as_ref(), text);
+    let mut found = inferred::lines(&proved, hidden.as_ref(), text);
     // Points and ghosts that were found belong to the program from here on.
-    let (program, report) = (&proved.program, proved.report);
+    let (program, mut report) = (&proved.program, proved.report);
     // What is not proved may be wrong: small runs tell.
     let explored = match report.verdict {
         Verdict::Proved => None,
@@ -121,6 +121,11 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         linpoint_model::Verdict::Violated(violation) if violation.rechecked => Some(violation),
         _ => None,
     });
+    // What is wrong is shown as it was written: points that were tried in vain say little.
+    if let (Some(plain), Some(_)) = (proved.plain, refuted) {
+        report = plain;
+        found.clear();
+    }
     let unneeded = match report.verdict {
         Verdict::Proved => unneeded(program, text, &options),
         Verdict::NotProved(_) => Vec::new(),
