@@ -170,8 +170,18 @@ type Refusal = String;
 impl<'p> Layout<'p> {
     /// Looks at a program; says what is not supported.
     pub fn new(program: &'p Program) -> Result<Layout<'p>, Refusal> {
-        let object = object(program)?;
-        let roles = roles(program, object)?;
+        let (object, roles) = match &program.spec {
+            SpecSource::Builtin(_) => {
+                let object = object(program)?;
+                (object, roles(program, object)?)
+            }
+            _ => crate::own::reference(program)?,
+        };
+        Layout::of(program, object, roles)
+    }
+
+    /// The same, for a program that is to be compared with this object.
+    pub(crate) fn of(program: &'p Program, object: Object, roles: Vec<Role>) -> Result<Layout<'p>, Refusal> {
         let mut layout = Layout {
             program,
             object,
@@ -313,8 +323,7 @@ impl<'p> Layout<'p> {
 fn object(program: &Program) -> Result<Object, Refusal> {
     let spec = match &program.spec {
         SpecSource::Builtin(spec) => spec,
-        SpecSource::Nothing => return Err("the object names no specification".into()),
-        SpecSource::Block(_) => return Err("a `spec` block is no reference of this engine".into()),
+        _ => return Err("no built-in specification".into()),
     };
     if spec.capacity.is_some() || spec.spurious {
         return Err("bounded or spurious collections have no reference here".into());

@@ -43,6 +43,7 @@ mod memory;
 mod merge;
 pub mod mutants;
 mod offers;
+mod own;
 mod parallel;
 pub mod prove;
 mod records;

@@ -7,17 +7,19 @@
 //!
 //! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]).
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use linpoint_history::{Builtin, Kind, Spec as _};
 use linpoint_lang::Program;
-use linpoint_lang::program::MarkKind;
+use linpoint_lang::program::{MarkKind, SpecSource};
 use linpoint_model::Mode;
 
 use crate::budget::{Budget, Progress};
 use crate::exec::Points;
 use crate::infer::candidates;
 use crate::initial::initial;
-use crate::layout::{Layout, Role};
+use crate::layout::{Layout, Object, Role};
 use crate::refine::{self, Precision};
 use crate::refute::{Refutation, refute};
 use crate::run::{Halt, Steps};
@@ -206,7 +208,8 @@ impl Attempt<'_, '_> {
         }
         let sizes = [(2, 2)];
         let memory = self.settings.memory;
-        if let Some(found) = refute(self.program, mode, self.left(SMALL_CLIENTS), &sizes, memory) {
+        let named = with_specification(self.program);
+        if let Some(found) = refute(&named, mode, self.left(SMALL_CLIENTS), &sizes, memory) {
             return Verdict::Refuted(Box::new(found));
         }
         if let Some(proof) = self.refined() {
@@ -223,7 +226,7 @@ impl Attempt<'_, '_> {
             }
         }
         let sizes = [(3, 1), (3, 2), (2, 3)];
-        if let Some(found) = refute(self.program, mode, self.left(LARGE_CLIENTS), &sizes, memory) {
+        if let Some(found) = refute(&named, mode, self.left(LARGE_CLIENTS), &sizes, memory) {
             return Verdict::Refuted(Box::new(found));
         }
         self.not_proved()
@@ -380,6 +383,25 @@ impl Attempt<'_, '_> {
             }
         }
     }
+}
+
+/// A program without a specification whose own code alone is a known object, with that object for one: runs are judged by it.
+fn with_specification(program: &Program) -> Cow<'_, Program> {
+    if !matches!(program.spec, SpecSource::Nothing) {
+        return Cow::Borrowed(program);
+    }
+    let Ok(layout) = Layout::new(program) else { return Cow::Borrowed(program) };
+    let spec = Builtin::new(match layout.object {
+        Object::Stack => Kind::Stack,
+        Object::Queue => Kind::Queue,
+        Object::Set => Kind::Set,
+    });
+    if !program.operations.iter().all(|op| spec.signature().find(&op.name).is_some()) {
+        return Cow::Borrowed(program);
+    }
+    let mut named = program.clone();
+    named.spec = SpecSource::Builtin(Box::new(spec));
+    Cow::Owned(named)
 }
 
 fn closed(end: &End) -> Result<(), Gap> {

@@ -114,7 +114,11 @@ pub fn is_inductive(
 }
 
 /// What one step of one thread leads to.
-fn successors(steps: &Steps<'_, '_>, client: &Client, s: &Structure) -> Result<Vec<Structure>, Halt> {
+pub(crate) fn successors(
+    steps: &Steps<'_, '_>,
+    client: &Client,
+    s: &Structure,
+) -> Result<Vec<Structure>, Halt> {
     let mut out = Vec::new();
     for (thread, ops) in client.threads.iter().enumerate() {
         let pc = s.threads[thread].pc;

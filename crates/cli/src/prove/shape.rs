@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
-use linpoint_lang::program::MarkKind;
+use linpoint_lang::program::{MarkKind, SpecSource};
 use linpoint_lang::span::line_column;
 use linpoint_model::Verdict as Explored;
 use linpoint_report::view::{self, Summary, View};
@@ -371,7 +371,14 @@ impl Told<'_> {
         } else {
             "memory sequentially consistent and garbage collected"
         };
-        format!("every run of {who}, of every length; {memory}; no run-time error, deadlock not looked at")
+        let reference = match &self.program.spec {
+            SpecSource::Builtin(_) => "",
+            SpecSource::Block(_) => "; compared with its `spec` block, whose operations are taken to end",
+            SpecSource::Nothing => "; compared with its own code run alone, which is taken to end",
+        };
+        format!(
+            "every run of {who}, of every length{reference}; {memory}; no run-time error, deadlock not looked at"
+        )
     }
 
     /// Where operations take effect, a line each.

@@ -3,5 +3,6 @@
 mod corpus;
 mod coverage;
 mod mutants;
+mod own;
 mod refused;
 mod samples;
