@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use linpoint_lang::Program;
 use linpoint_lang::interp::Machine;
-use linpoint_lang::program::{ClientThread, SpecSource};
+use linpoint_lang::program::{ClientThread, SpecSource, Type};
 use linpoint_lang::span::line_column;
 use linpoint_model::{
     Bounds, Demand, Explored, Limit, Mode, Progress, Schedule, Session, TraceStep, Verdict, Violation,
@@ -299,7 +299,9 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
             ));
         }
         let workload = Workload { values, ..Workload::general(program, threads.into(), ops.into()) };
-        return Ok((workload, format!("{threads} threads with {ops} operations each")));
+        let counted = |n: u8, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let who = format!("{} with {}", counted(threads, "thread"), counted(ops, "operation"));
+        return Ok((workload, if threads == 1 { who } else { who + " each" }));
     }
     let client = match &args.client {
         None => program.clients.first(),
@@ -357,7 +359,13 @@ fn reason(program: &Program, violation: &Violation, text: &str) -> String {
 
 /// What a `holds` rests on.
 fn basis(program: &Program, workload: &Workload, explored: &Explored, who: &str) -> String {
-    let mut data = String::from(if explored.distinct_data { ", each piece of data distinct" } else { "" });
+    let is_data = |ty: &Type| match ty {
+        Type::Option(inner) => **inner == Type::Data,
+        ty => *ty == Type::Data,
+    };
+    let mut params = program.operations.iter().flat_map(|op| &op.locals[..op.params]);
+    let distinct = explored.distinct_data && params.any(|slot| is_data(&slot.ty));
+    let mut data = String::from(if distinct { ", each piece of data distinct" } else { "" });
     let few = workload.few_values(program, explored.distinct_data);
     let tried = match (few.numbers, few.data) {
         (false, false) => String::new(),

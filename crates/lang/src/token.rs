@@ -103,6 +103,14 @@ impl Lexer<'_> {
             self.push(TokenKind::Number(value), length);
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             self.push(TokenKind::Sign(sign), sign.len());
+        } else if let Some(length) = quoted(rest) {
+            let span = Span::new(self.at, self.at + length);
+            self.wrong.push(
+                Diagnostic::error(code::CHARACTER, span, "there is no text in this language")
+                    .help("name what it stands for in an `enum`"),
+            );
+            // Something that may stand where the text stood.
+            self.push(TokenKind::Number(0), length);
         } else {
             let span = Span::new(self.at, self.at + first.len_utf8());
             self.wrong.push(
@@ -123,6 +131,13 @@ impl Lexer<'_> {
         self.new_line = false;
         self.at += length;
     }
+}
+
+/// How long a text in quotes is that starts here and ends on this line.
+fn quoted(rest: &str) -> Option<usize> {
+    let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''))?;
+    let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+    line[1..].find(quote).map(|end| end + 2)
 }
 
 fn hint(character: char) -> &'static str {

@@ -249,6 +249,12 @@ impl Parser {
             let help = format!("there is no `{sign}=`: write `x = x {sign} …`");
             return self.expected("`=` or a call", &help);
         }
+        if let TokenKind::Sign(sign @ ("+" | "-")) = self.peek().kind
+            && is_sign(self.ahead(1), sign)
+        {
+            let help = format!("there is no `{sign}{sign}`: write `x = x {sign} 1`");
+            return self.expected("`=` or a call", &help);
+        }
         let known = [
             "loop", "while", "return", "break", "continue", "atomic", "assert", "assume", "choose", "tressa",
         ];
