@@ -147,8 +147,8 @@ pub fn run(args: &CollectArgs) -> Result<Exit, Fault> {
         }
         None => None,
     };
-    let server = args.server.as_deref().map(Server::start).transpose()?;
-    wait_for(args, &dial)?;
+    let mut server = args.server.as_deref().map(Server::start).transpose()?;
+    wait_for(args, &dial, server.as_mut())?;
     let plan = Plan {
         clients: args.clients.max(1),
         operations: args.operations,
@@ -223,14 +223,24 @@ fn dial(args: &CollectArgs) -> Result<Dial, Fault> {
 }
 
 /// Waits until the store answers.
-fn wait_for(args: &CollectArgs, dial: &Dial) -> Result<(), Fault> {
+fn wait_for(args: &CollectArgs, dial: &Dial, mut server: Option<&mut Server>) -> Result<(), Fault> {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let tried = dial().and_then(|mut store| {
             store.get("linpoint").map_err(|trouble| std::io::Error::other(format!("{trouble:?}")))
         });
+        let ended = server.as_mut().and_then(|server| server.child.try_wait().ok().flatten());
         match tried {
-            Ok(_) => return Ok(()),
+            Ok(_) if ended.is_none() => return Ok(()),
+            _ if ended.is_some() => {
+                let status = ended.map(|status| status.to_string()).unwrap_or_default();
+                let command = args.server.as_deref().unwrap_or_default();
+                return Err(Fault::usage(
+                    format!("the store that `{command}` starts has ended: {status}"),
+                    "a command that stays, and an address that nobody else has; try it in a terminal",
+                ));
+            }
+            Ok(_) => {}
             Err(error) if Instant::now() > end => {
                 let message = format!("no store answers at {}: {error}", args.address.join(", "));
                 return Err(Fault::usage(message, "the address of a store that runs"));

@@ -311,6 +311,7 @@ impl Checker {
 
     /// Everything came: the verdicts. Where the run was stopped, nothing more is explained.
     pub fn finish(&mut self, stopped: bool) -> Report {
+        assert!(self.inbox.is_empty(), "the frontier is past everything, so everything was taken");
         let mut report = Report { stopped, troubles: self.troubles.clone(), ..Report::default() };
         report.hottest = self.hottest().map(|(name, count)| (Wire(name.clone()), count));
         for slot in 0..self.objects.len() {

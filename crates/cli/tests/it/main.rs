@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod browser;
+mod cluster;
 mod confidence;
 mod corpus;
 mod explore;

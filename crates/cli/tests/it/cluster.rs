@@ -1,0 +1,128 @@
+//! Histories in parts, hosts and streams, as people and scripts meet them.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use crate::run::{Ran, linpoint, scratch};
+
+/// A history of two processes on one register, a part each: what the second reads, the first wrote.
+const WRITES: &str = r#"{"process":0,"op":"put","key":"x","arg":1,"ret":null,"call":0,"return":10}
+{"process":0,"op":"put","key":"x","arg":2,"ret":null,"call":20,"return":30}
+"#;
+const READS: &str = r#"{"process":1,"op":"get","key":"x","arg":null,"ret":1,"call":12,"return":15}
+{"process":1,"op":"get","key":"x","arg":null,"ret":2,"call":40,"return":50}
+"#;
+/// The last read answers what was overwritten before it was called.
+const STALE: &str = r#"{"process":1,"op":"get","key":"x","arg":null,"ret":1,"call":12,"return":15}
+{"process":1,"op":"get","key":"x","arg":null,"ret":1,"call":40,"return":50}
+"#;
+
+fn file(name: &str, content: &str) -> String {
+    scratch(name, content.as_bytes()).to_str().expect("text").to_owned()
+}
+
+fn check(args: &[&str]) -> Ran {
+    linpoint(&[&["check", "--spec", "kv"], args].concat(), b"")
+}
+
+#[test]
+fn parts_have_the_verdict_of_the_whole() {
+    let (writes, reads, stale) =
+        (file("m-writes.jsonl", WRITES), file("m-reads.jsonl", READS), file("m-stale.jsonl", STALE));
+    let ran = check(&["--merge", &writes, &reads]);
+    assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
+    assert!(ran.out.starts_with("linearizable: 4 operations"), "{}", ran.out);
+    let ran = check(&["--merge", &writes, &stale]);
+    assert_eq!(ran.code, 1, "{} {}", ran.out, ran.err);
+    assert!(ran.out.starts_with("not linearizable"), "{}", ran.out);
+    assert!(
+        ran.out.contains("these operations came from") && ran.out.contains("m-stale.jsonl"),
+        "{}",
+        ran.out
+    );
+    // Each part alone is another history: nobody wrote what is read.
+    assert_eq!(check(&["--merge", &reads]).code, 1);
+}
+
+#[test]
+fn a_part_that_is_missing_is_an_error_or_unknown_as_asked() {
+    let reads = file("k-reads.jsonl", READS);
+    let ran = check(&["--merge", &reads, "nothing-here.jsonl"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("nothing-here.jsonl"), "{}", ran.err);
+    let ran = check(&["--merge", "--keep-going", &reads, "nothing-here.jsonl"]);
+    assert_eq!(ran.code, 3, "{}", ran.out);
+    assert!(ran.out.starts_with("unknown: source nothing-here.jsonl broke off"), "{}", ran.out);
+    let torn = file("k-torn.jsonl", &WRITES[..WRITES.len() - 20]);
+    let ran = check(&["--merge", "--keep-going", &reads, &torn]);
+    assert_eq!(ran.code, 3, "{}", ran.out);
+    assert!(ran.out.starts_with("unknown: source") && ran.out.contains("k-torn.jsonl"), "{}", ran.out);
+}
+
+#[test]
+fn clock_errors_widen_and_raise_no_alarm() {
+    let (writes, stale) = (file("e-writes.jsonl", WRITES), file("e-stale.jsonl", STALE));
+    let ran = check(&["--merge", "--clock-error", "4", &writes, &stale]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    let ran = check(&["--merge", "--clock-error", &format!("{stale}=30"), &writes, &stale]);
+    assert_ne!(ran.code, 1, "{}", ran.out);
+    let ran = check(&["--merge", "--clock-error", "other=3", &writes, &stale]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("names no file of this run"), "{}", ran.err);
+}
+
+#[test]
+fn what_keeps_hosts_apart_is_named() {
+    let reads = file("h-reads.jsonl", READS);
+    let said = |hosts: &str, own: &str, cause: &str| {
+        let ran = check(&["--hosts", hosts, "--host", own, "--patience", "1s", &reads]);
+        assert_eq!(ran.code, 2, "{} {}", ran.out, ran.err);
+        assert!(ran.err.contains(cause), "{cause}: {}", ran.err);
+    };
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = (taken.local_addr().expect("an address"), taken);
+    let free = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.local_addr().expect("an address")
+    };
+    said("no-such-hosts", "0", "cannot read the hosts file no-such-hosts");
+    said(&file("h-bad", "127.0.0.1:7000\nhere\n"), "0", "line 2: `here` is no address");
+    let hosts = file("h-taken", &format!("{}\n{free}\n", taken.0));
+    said(&hosts, "0", &format!("host 0 cannot listen at {}", taken.0));
+    said(&hosts, "2", "host 2 is not in the hosts file");
+    let absent = file("h-absent", &format!("{free}\n127.0.0.1:1\n"));
+    said(&absent, "0", "host 1 (127.0.0.1:1) did not answer within 1 s");
+    said(&file("h-open", "0.0.0.0:7399\n127.0.0.1:7398\n"), "0", "need a shared token");
+}
+
+#[test]
+fn two_hosts_say_the_same() {
+    let (writes, stale) = (file("t-writes.jsonl", WRITES), file("t-stale.jsonl", STALE));
+    let free = || TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let hosts: PathBuf = scratch("t-hosts", format!("{}\n{}\n", free(), free()).as_bytes());
+    let hosts = hosts.to_str().expect("text");
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| check(&["--hosts", hosts, "--host", "0", &writes]));
+        let second = check(&["--hosts", hosts, "--host", "1", &stale]);
+        let first = first.join().expect("no panic");
+        for ran in [first, second] {
+            assert_eq!(ran.code, 1, "{} {}", ran.out, ran.err);
+            assert!(ran.out.contains("host 0, ") && ran.out.contains("host 1, "), "{}", ran.out);
+        }
+    });
+}
+
+#[test]
+fn a_watch_needs_a_token_and_a_port() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let token = file("w-token", "a word\n");
+    let said = |token: &str, cause: &str| {
+        let ran = linpoint(&["watch", "--spec", "kv", "--listen", &address, "--token", token], b"");
+        assert_eq!(ran.code, 2, "{} {}", ran.out, ran.err);
+        assert!(ran.err.contains(cause), "{cause}: {}", ran.err);
+    };
+    said(&token, &format!("cannot listen at {address}"));
+    said(&file("w-empty", "\n"), "is empty");
+    said("no-such-token", "cannot read the token no-such-token");
+}
