@@ -47,7 +47,7 @@ pub struct WatchArgs {
     /// How long a stream may be without a connection before it is given up
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
     pub patience: Duration,
-    /// Serve a status page there
+    /// Serve a status page there; of this machine alone, since it needs no token
     #[arg(long, value_name = "ADDRESS")]
     pub status: Option<String>,
     /// Threads that check
@@ -239,6 +239,13 @@ fn serve(address: &str, board: Arc<Board>) -> Result<(), Fault> {
     let listener = TcpListener::bind(address).map_err(|error| {
         Fault::usage(format!("cannot serve the page at {address}: {error}"), "another --status")
     })?;
+    // Whoever can reach the page can read it.
+    if !listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) {
+        return Err(Fault::usage(
+            format!("--status {address}: the page has no token, so it is for this machine alone"),
+            "an address such as 127.0.0.1:7201, and a tunnel to it",
+        ));
+    }
     if let Ok(address) = listener.local_addr() {
         eprintln!("status at http://{address}/");
     }

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use socket2::{SockRef, TcpKeepalive};
@@ -19,6 +19,8 @@ use timely::communication::{Hooks, WorkerGuards};
 
 /// What the hosts of a run speak.
 const MAGIC: &[u8; 16] = b"linpoint-hosts-1";
+/// How long after its time limit a run may take to come to an end on all hosts.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// Longest word of a greeting.
 const LONGEST: usize = 4096;
 
@@ -145,6 +147,7 @@ impl Hosts {
     pub(crate) fn connect(
         &self,
         workers: usize,
+        deadline: Option<Instant>,
     ) -> Result<(Vec<AllocatorBuilder>, Box<dyn Any + Send>), HostsError> {
         let count = self.addresses.len();
         let own = self.own;
@@ -175,12 +178,16 @@ impl Hosts {
                 error,
             })?;
         }
+        let running = Arc::new(());
+        if let Some(deadline) = deadline {
+            hang_up_after(deadline + GRACE, &sockets, Arc::downgrade(&running));
+        }
         let hooks = Hooks::default();
         let builders = ProcessBuilder::new_typed_vector(workers, hooks.refill.clone(), hooks.spill.clone());
         let (builders, guard) = initialize_networking_from_sockets(builders, sockets, own, workers, hooks)
             .map_err(|error| HostsError::Listen { own, address: address.clone(), error })?;
         watch_panics();
-        Ok((builders.into_iter().map(AllocatorBuilder::Tcp).collect(), Box::new(guard)))
+        Ok((builders.into_iter().map(AllocatorBuilder::Tcp).collect(), Box::new((guard, running))))
     }
 
     /// A host that is cut off says nothing, not even that it is gone: after the patience without a sign of life its connections count as broken. A shorter cut loses nothing.
@@ -306,6 +313,25 @@ impl Hosts {
         }
         (*shape != own[2]).then(|| format!("it expects {shape}, this one {}", own[2]))
     }
+}
+
+/// Breaks all connections then, unless the run has ended: a host that hangs would hold up the others for ever.
+fn hang_up_after(then: Instant, sockets: &[Option<TcpStream>], running: Weak<()>) {
+    let handles: Vec<TcpStream> =
+        sockets.iter().flatten().filter_map(|socket| socket.try_clone().ok()).collect();
+    let wait = move || {
+        while Instant::now() < then {
+            std::thread::sleep(Duration::from_millis(100));
+            if running.strong_count() == 0 {
+                return;
+            }
+        }
+        for handle in &handles {
+            let _ = handle.shutdown(std::net::Shutdown::Both);
+        }
+    };
+    // Without it a limit is only kept by hosts that answer.
+    let _ = std::thread::Builder::new().name("linpoint-limit".to_owned()).spawn(wait);
 }
 
 const WRONG_TOKEN: &str = "its token is another one";

@@ -19,7 +19,7 @@ use timely::dataflow::operators::{Input, Probe, probe};
 use timely::worker::Worker;
 
 use crate::checker::{Checker, Keeper};
-use crate::hosts::{Hosts, HostsError};
+use crate::hosts::{GRACE, Hosts, HostsError};
 use crate::intake::{AHEAD, Intake, Live, More, Read};
 use crate::progress::Progress;
 use crate::report::{Outcome, Report};
@@ -126,7 +126,7 @@ impl Job {
         let failure: Arc<Mutex<Option<Diagnostic>>> = Arc::default();
         let workers = self.workers.max(1);
         let (builders, guard) = match &self.hosts {
-            Some(hosts) => hosts.connect(workers)?,
+            Some(hosts) => hosts.connect(workers, self.deadline)?,
             None => crate::hosts::alone(workers),
         };
         let (job, failed) = (self.clone(), Arc::clone(&failure));
@@ -137,6 +137,12 @@ impl Job {
         if let Some(diagnostic) = failure.lock().ok().and_then(|mut failure| failure.take()) {
             return Err(diagnostic.into());
         }
+        let joined = joined.map_err(|why| match self.deadline {
+            Some(deadline) if Instant::now() >= deadline + GRACE => {
+                format!("the time limit passed, and not every host came to an end ({why})")
+            }
+            _ => why,
+        });
         let reports: Vec<Report> = joined.map_err(RunError::Broken)?.into_iter().flatten().collect();
         Ok(Outcome::join(reports, started.elapsed()))
     }

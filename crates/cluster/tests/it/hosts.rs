@@ -168,3 +168,34 @@ fn a_host_that_cannot_read_makes_the_others_unknown() {
         assert!(failing.join().expect("no panic").is_err());
     });
 }
+
+/// A host that is there and says nothing: with a time limit the others do not wait for ever.
+#[test]
+fn a_host_that_hangs_does_not_outlast_the_time_limit() {
+    let (history, addresses) = (history(), addresses(2));
+    let (words, address) =
+        ([env!("CARGO_PKG_VERSION"), "1", "2 hosts of 1 workers", ""], addresses[0].clone());
+    let mut bytes = b"linpoint-hosts-1".to_vec();
+    bytes.push(words.len() as u8);
+    for word in words {
+        bytes.extend_from_slice(&(word.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(word.as_bytes());
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for _ in 0..200 {
+                if let Ok(mut stream) = TcpStream::connect(&address) {
+                    stream.write_all(&bytes).expect("sent");
+                    let _ = stream.read_to_end(&mut Vec::new());
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let hosts = hosts(&addresses, 0, "");
+        let deadline = Some(std::time::Instant::now() + Duration::from_secs(1));
+        let ran = Job { hosts: Some(hosts), deadline, ..Job::new(part(&history, 0, 2)) }.run();
+        let said = ran.expect_err("one host hangs").to_string();
+        assert!(said.contains("the time limit passed"), "{said}");
+    });
+}
