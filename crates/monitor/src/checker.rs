@@ -157,8 +157,19 @@ impl Checker {
         }
     }
 
+    /// Events with smaller numbers take no room any more, or about so; once the object is decided none do.
+    pub fn judged_up_to(&self) -> u64 {
+        match (&self.stage, &self.order) {
+            (Stage::Decided(_), _) => u64::MAX,
+            // An operation that waits for its version's turn took two numbers at least.
+            (_, Order::Versions(versions)) => self.merge.base().saturating_sub(2 * versions.len() as u64),
+            _ => self.merge.base(),
+        }
+    }
+
     /// Judges what can be judged.
     pub fn advance(&mut self) -> Progress {
+        self.merge.tidy();
         match self.stage {
             Stage::Following => self.follow(),
             Stage::Blaming(_) => self.settle(None),
@@ -169,6 +180,7 @@ impl Checker {
             events,
             operations: self.operations,
             lag: self.merge.pushed - events,
+            room: self.merge.room(),
             findings: std::mem::take(&mut self.findings),
         }
     }

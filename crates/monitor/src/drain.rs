@@ -9,12 +9,17 @@
 //! barrier ([`crate::barrier`]): a call whose record comes after that began, for all its reads can tell, after the numbers that were looked at. Its
 //! own look may be older (the thread was interrupted in between); it is raised to the seal. Without such a barrier calls have a fence each.
 //! Exact commits need none of this, and objects that have nothing else are sealed without a barrier.
+//!
+//! Where a ring is not read to its end, because what is next in it is too far ahead ([`crate::gate`]), its object is sealed no further than that: the looks of a thread at one
+//! object never go back, so what stays in the ring has looks at least as large. What stands behind it about other objects is not known, and they are not sealed in
+//! this round.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::event::{Event, ObjectId, ThreadId};
+use crate::event::{Event, ObjectId};
 use crate::file::{Frame, Writer};
+use crate::gate::Gate;
 use crate::local::IDLE;
 use crate::object::Watched;
 use crate::primitive::Ordering;
@@ -22,6 +27,7 @@ use crate::record;
 use crate::registry::{Entrant, Member, Registry};
 use crate::stamp::{Stamps, ticks};
 use crate::ticks::{SLACK, Widen};
+use crate::unpack::Held;
 
 /// Who is told.
 pub(crate) trait Sink {
@@ -44,6 +50,7 @@ pub(crate) struct Drain {
     members: Vec<Member>,
     objects: Vec<Followed>,
     words: Vec<u64>,
+    gate: Gate,
     file: Option<Writer>,
     /// Bytes that have reached the operating system.
     written: Arc<AtomicU64>,
@@ -67,52 +74,89 @@ pub(crate) struct Round {
     pub(crate) words: usize,
     /// Threads that can still log.
     pub(crate) threads: usize,
+    /// Did something stay in the rings?
+    pub(crate) held: bool,
 }
 
 impl Drain {
-    pub(crate) fn new(registry: Arc<Registry>, file: Option<Writer>) -> Drain {
+    /// Reads what is at most a `window` of numbers ahead of what was judged; everything, without one.
+    pub(crate) fn new(registry: Arc<Registry>, file: Option<Writer>, window: Option<u64>) -> Drain {
         let widen = match registry.stamps {
             Stamps::Numbers => None,
             Stamps::Ticks { error } => Some(Widen::new(error)),
         };
         let (members, objects, words) = (Vec::new(), Vec::new(), Vec::new());
-        Drain { registry, members, objects, words, file, written: Arc::default(), widen, trouble: None }
+        let gate = Gate::new(window);
+        Drain { registry, members, objects, words, gate, file, written: Arc::default(), widen, trouble: None }
     }
 
-    /// Takes everything that is there.
+    /// From now on takes everything.
+    pub(crate) fn open_gate(&mut self) {
+        self.gate.open();
+    }
+
+    /// Takes everything that is there and not too far ahead.
     pub(crate) fn round(&mut self, sink: &mut impl Sink) -> Round {
         let looks: Vec<u64> = self.objects.iter().map(|object| object.watched.counter.look()).collect();
         let grown = self.objects.iter().zip(&looks).any(|(object, look)| *look > object.sealed);
         let until = self.until();
         let barred = !(grown && self.registry.needs_barrier()) || self.registry.barrier.pass();
         self.admit(sink);
+        let limits: Vec<u64> = self.objects.iter().map(|object| self.gate.limit(&object.watched)).collect();
+        let too_far =
+            |object: ObjectId, stamp| limits.get(usize::from(object.0)).is_some_and(|limit| stamp > *limit);
+        let oldest = self.crowded().then_some(until);
         let mut round = Round::default();
+        let mut held: Vec<Held> = Vec::new();
         for at in 0..self.members.len() {
             let member = &mut self.members[at];
+            if oldest.is_some_and(|oldest| member.since.load(Ordering::Acquire) > oldest) {
+                round.held = true;
+                continue;
+            }
             self.words.clear();
-            round.words += member.consumer.take(usize::MAX, &mut self.words);
+            let (words, stays) = match self.widen {
+                Some(_) => member.ring.take(|_, _| false, &mut self.words),
+                None => member.ring.take(too_far, &mut self.words),
+            };
+            round.words += words;
+            held.extend(stays);
             if !self.words.is_empty() {
                 let thread = member.thread;
                 self.raise();
                 self.keep(|file, words| file.records(thread, words));
                 match &mut self.widen {
-                    Some(widen) => tell(thread, &self.words, &mut |event| widen.push(event)),
-                    None => tell(thread, &self.words, &mut |event| sink.event(event)),
+                    Some(widen) => record::tell(thread, &self.words, &mut |event| widen.push(event)),
+                    None => record::tell(thread, &self.words, &mut |event| sink.event(event)),
                 };
             }
         }
+        round.held |= !held.is_empty();
+        self.gate.note(round.held, self.judged());
         // A ring that is finished now had nothing left after its thread was gone.
-        self.members.retain(|member| !member.consumer.is_finished());
+        self.members.retain(|member| !member.ring.is_finished());
         round.threads = self.members.len();
         if self.widen.is_some() {
             self.place(until, sink);
         } else if barred || !self.registry.relies_on_barrier() {
-            self.seal(&looks, sink);
+            self.seal(&looks, &held, sink);
         }
         if round.words > 0 {
             self.flush();
         }
         round
+    }
+
+    /// Ticks: do more events wait for their place than should?
+    fn crowded(&self) -> bool {
+        let waiting = self.widen.as_ref().map_or(0, Widen::waiting);
+        self.gate.width().is_some_and(|width| waiting as u64 > width)
+    }
+
+    /// What tells whether anything moves.
+    fn judged(&self) -> u64 {
+        let placed = self.widen.as_ref().map_or(0, Widen::placed);
+        self.objects.iter().fold(placed, |sum, object| sum.wrapping_add(object.watched.judged()))
     }
 
     /// Ticks: no event with a smaller stamp will come.
@@ -205,7 +249,7 @@ impl Drain {
     }
 
     /// Objects that came in during this round have no look, and wait for the next.
-    fn seal(&mut self, looks: &[u64], sink: &mut impl Sink) {
+    fn seal(&mut self, looks: &[u64], held: &[Held], sink: &mut impl Sink) {
         let mut frames = Vec::new();
         for (object, look) in self.objects.iter_mut().zip(looks) {
             let id = object.watched.id;
@@ -215,10 +259,12 @@ impl Drain {
                 frames.push(Frame::Lost(id, lost));
                 sink.lost(id, lost);
             }
-            if *look > object.sealed {
-                object.sealed = *look;
-                frames.push(Frame::Seal(id, *look));
-                sink.seal(id, *look);
+            let up_to = |held: &Held| if held.object == id { held.stamp } else { 0 };
+            let look = held.iter().map(up_to).fold(*look, u64::min);
+            if look > object.sealed {
+                object.sealed = look;
+                frames.push(Frame::Seal(id, look));
+                sink.seal(id, look);
             }
         }
         for frame in frames {
@@ -239,16 +285,3 @@ impl Drain {
 
 /// In a log of ticks: the seal of all objects, which is a time.
 pub(crate) const EVERY: ObjectId = ObjectId(u16::MAX);
-
-/// Tells `each` of the records of one thread. `false` where the words make no sense.
-pub(crate) fn tell(thread: ThreadId, mut words: &[u64], each: &mut impl FnMut(Event)) -> bool {
-    while let Some(header) = words.first() {
-        let length = record::length(*header);
-        let Some(event) = words.get(..length).and_then(|words| record::read(thread, words)) else {
-            return false;
-        };
-        each(event);
-        words = &words[length..];
-    }
-    true
-}

@@ -7,6 +7,7 @@ mod drain;
 pub mod event;
 pub mod file;
 pub mod finding;
+mod gate;
 mod http;
 mod local;
 mod logged;
@@ -33,6 +34,7 @@ mod status;
 mod stream;
 mod ticks;
 mod trail;
+mod unpack;
 mod verifier;
 mod view;
 

@@ -6,17 +6,13 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crossbeam_utils::Backoff;
-
-use crate::event::ObjectId;
 use crate::object::Watched;
 use crate::payload::{Form, Payload};
-use crate::primitive::{AtomicU64, Ordering, fence};
+use crate::primitive::{AtomicU64, Ordering, Patience, fence};
 use crate::record::{self, Kind};
 use crate::registry::Registry;
-use crate::ring::{Full, Producer};
+use crate::ring::{Full, Place, Producer};
 use crate::stamp::{Stamps, ticks};
 
 /// What a thread does when its ring is full.
@@ -35,6 +31,8 @@ pub(crate) struct Local {
     registry: u64,
     producer: Producer,
     overflow: Overflow,
+    /// The stamp of the record before.
+    before: Cell<u64>,
     /// Ticks only: no record with a smaller stamp will come from this thread; [`IDLE`] between operations.
     since: Arc<AtomicU64>,
     /// Ticks only: the last stamp.
@@ -68,7 +66,8 @@ thread_local! {
 impl Local {
     /// A log whose other end is registered.
     pub(crate) fn new(registry: u64, producer: Producer, overflow: Overflow, since: Arc<AtomicU64>) -> Local {
-        Local { registry, producer, overflow, since, last: Cell::new(0), depth: Cell::new(0) }
+        let (before, last, depth) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        Local { registry, producer, overflow, before, since, last, depth }
     }
 
     /// This thread's log for `registry`; `None` where the thread is ending.
@@ -110,10 +109,7 @@ impl Local {
     #[inline]
     pub(crate) fn call(&self, on: &Watched, op: u8, arg: &impl Payload) -> bool {
         let form = arg.form();
-        let words = 2 + size(form, arg);
-        if !self.room(on, words) {
-            return false;
-        }
+        let Some(place) = self.room(on, 2 + size(form, arg)) else { return false };
         let stamp = match on.stamps {
             Stamps::Numbers => on.counter.look(),
             Stamps::Ticks { .. } => {
@@ -123,9 +119,7 @@ impl Local {
                 self.tick()
             }
         };
-        self.begin(Kind::Call, form, op, on.id, words, stamp);
-        self.fill(2, arg);
-        self.producer.publish(words);
+        self.put(place, record::tag(Kind::Call, form, op, on.id), stamp, None, arg);
         if on.fence {
             fence(Ordering::SeqCst);
         }
@@ -136,30 +130,24 @@ impl Local {
     #[inline]
     pub(crate) fn answer(&self, on: &Watched, kind: Kind, value: &impl Payload) {
         let form = value.form();
-        let words = 2 + size(form, value);
-        if self.room(on, words) {
-            self.begin(kind, form, 0, on.id, words, self.number(on));
-            self.fill(2, value);
-            self.producer.publish(words);
+        if let Some(place) = self.room(on, 2 + size(form, value)) {
+            self.put(place, record::tag(kind, form, 0, on.id), self.number(on), None, value);
         }
     }
 
     /// Logs a numbered event with nothing more to say.
     #[inline]
     pub(crate) fn plain(&self, on: &Watched, kind: Kind) {
-        if self.room(on, 2) {
-            self.begin(kind, Form::Null, 0, on.id, 2, self.number(on));
-            self.producer.publish(2);
+        if let Some(place) = self.room(on, 2) {
+            self.put(place, record::tag(kind, Form::Null, 0, on.id), self.number(on), None, &());
         }
     }
 
     /// Logs a numbered event with one word.
     #[inline]
     pub(crate) fn word(&self, on: &Watched, kind: Kind, word: u64) {
-        if self.room(on, 3) {
-            self.begin(kind, Form::Null, 0, on.id, 3, self.number(on));
-            self.producer.put(2, word);
-            self.producer.publish(3);
+        if let Some(place) = self.room(on, 3) {
+            self.put(place, record::tag(kind, Form::Null, 0, on.id), self.number(on), Some(word), &());
         }
     }
 
@@ -167,13 +155,37 @@ impl Local {
     #[inline]
     pub(crate) fn write(&self, on: &Watched, location: u64, value: &impl Payload) {
         let form = value.form();
-        let words = 3 + size(form, value);
-        if self.room(on, words) {
-            self.begin(Kind::Write, form, 0, on.id, words, self.number(on));
-            self.producer.put(2, location);
-            self.fill(3, value);
-            self.producer.publish(words);
+        if let Some(place) = self.room(on, 3 + size(form, value)) {
+            let tag = record::tag(Kind::Write, form, 0, on.id);
+            self.put(place, tag, self.number(on), Some(location), value);
         }
+    }
+
+    /// Writes a record and publishes it: short where that can be. `place` has room for a whole one.
+    #[inline]
+    fn put(&self, place: Place<'_>, tag: u64, stamp: u64, word: Option<u64>, payload: &impl Payload) {
+        let form = payload.form();
+        let mut at = match record::difference(stamp, self.before.replace(stamp)) {
+            Some(difference) if form != Form::Coded => {
+                place.put(0, tag | record::SHORT | difference);
+                1
+            }
+            _ => {
+                let words = 2 + usize::from(word.is_some()) + size(form, payload);
+                place.put(0, tag | (words as u64) << 32);
+                place.put(1, stamp);
+                2
+            }
+        };
+        if let Some(word) = word {
+            place.put(at, word);
+            at += 1;
+        }
+        payload.write(&mut |word| {
+            place.put(at, word);
+            at += 1;
+        });
+        self.producer.publish(place, at);
     }
 
     /// A look at the counter, or the time.
@@ -212,40 +224,19 @@ impl Local {
         now
     }
 
-    #[inline]
-    fn begin(&self, kind: Kind, form: Form, op: u8, object: ObjectId, words: usize, stamp: u64) {
-        self.producer.put(0, record::header(kind, form, op, object, words));
-        self.producer.put(1, stamp);
-    }
-
-    #[inline]
-    fn fill(&self, from: usize, payload: &impl Payload) {
-        let mut at = from;
-        payload.write(&mut |word| {
-            self.producer.put(at, word);
-            at += 1;
-        });
-    }
-
     /// Is there room for a record? Waits for it where the user said so; what finds none is lost.
     #[inline]
-    fn room(&self, on: &Watched, words: usize) -> bool {
-        self.producer.reserve(words).is_ok() || self.wait(on, words)
+    fn room(&self, on: &Watched, words: usize) -> Option<Place<'_>> {
+        (self.producer.fits(words) || self.wait(on, words)).then(|| self.producer.place())
     }
 
     #[cold]
     fn wait(&self, on: &Watched, words: usize) -> bool {
-        let backoff = Backoff::new();
+        let patience = Patience::default();
         loop {
             match self.producer.reserve(words) {
                 Ok(()) => return true,
-                Err(Full::Now) if self.overflow == Overflow::Block => {
-                    if backoff.is_completed() {
-                        std::thread::sleep(Duration::from_micros(50));
-                    } else {
-                        backoff.snooze();
-                    }
-                }
+                Err(Full::Now) if self.overflow == Overflow::Block => patience.wait(),
                 Err(_) => {
                     on.lose(self.last.get());
                     return false;
@@ -258,16 +249,11 @@ impl Local {
 /// How many words a payload takes in its form.
 #[inline]
 fn size(form: Form, payload: &impl Payload) -> usize {
-    match form {
-        Form::Null | Form::False | Form::True => 0,
-        Form::Int => 1,
-        Form::Ints => 2,
-        Form::Coded => {
-            let mut words = 0;
-            payload.code(&mut |_| words += 1);
-            words
-        }
-    }
+    form.words().unwrap_or_else(|| {
+        let mut words = 0;
+        payload.code(&mut |_| words += 1);
+        words
+    })
 }
 
 /// A block of writes on its way into the log.
@@ -275,6 +261,8 @@ fn size(form: Form, payload: &impl Payload) -> usize {
 pub struct Block<'a> {
     local: &'a Local,
     on: &'a Watched,
+    /// Where in the ring the block began.
+    start: usize,
     words: usize,
     count: u64,
     lost: bool,
@@ -282,37 +270,50 @@ pub struct Block<'a> {
 
 impl<'a> Block<'a> {
     pub(crate) fn new(local: &'a Local, on: &'a Watched) -> Block<'a> {
-        let lost = !local.room(on, 3);
-        Block { local, on, words: 3, count: 0, lost }
+        let start = local.producer.position();
+        Block { local, on, start, words: 3, count: 0, lost: local.room(on, 3).is_none() }
     }
 
     /// `location` holds `value` from now on.
     #[inline]
     pub fn write(&mut self, location: u64, value: impl Payload) {
         let words = 1 + size(Form::Coded, &value);
-        if self.lost || !self.local.room(self.on, self.words + words) {
-            self.lost = true;
-            return;
-        }
-        self.local.producer.put(self.words, location);
+        let Some(place) = self.room(self.words + words) else { return };
+        place.put(self.words, location);
         let mut at = self.words + 1;
         value.code(&mut |word| {
-            self.local.producer.put(at, word);
+            place.put(at, word);
             at += 1;
         });
         self.words += words;
         self.count += 1;
     }
 
+    /// Room for so many words. What logs something else in the middle of a block writes over it: the block is lost then.
+    #[inline]
+    fn room(&mut self, words: usize) -> Option<Place<'a>> {
+        if self.lost {
+            return None;
+        }
+        let place = if self.local.producer.position() == self.start {
+            self.local.room(self.on, words)
+        } else {
+            self.on.lose(self.local.last.get());
+            None
+        };
+        self.lost = place.is_none();
+        place
+    }
+
     /// Takes a number and publishes.
     #[inline]
-    pub(crate) fn publish(self, kind: Kind) {
-        if self.lost {
-            return;
-        }
+    pub(crate) fn publish(mut self, kind: Kind) {
+        let Some(place) = self.room(self.words) else { return };
         let stamp = self.local.number(self.on);
-        self.local.begin(kind, Form::Null, 0, self.on.id, self.words, stamp);
-        self.local.producer.put(2, self.count);
-        self.local.producer.publish(self.words);
+        self.local.before.set(stamp);
+        place.put(0, record::tag(kind, Form::Null, 0, self.on.id) | (self.words as u64) << 32);
+        place.put(1, stamp);
+        place.put(2, self.count);
+        self.local.producer.publish(place, self.words);
     }
 }

@@ -132,7 +132,23 @@ pub(crate) struct Merge {
     pub numbered: u64,
     /// One more than the largest number seen.
     pub top: u64,
+    /// What was needed lately.
+    lately: Lately,
 }
+
+/// How much room was needed, to give back what was not.
+#[derive(Debug, Default)]
+struct Lately {
+    slots: usize,
+    ops: usize,
+    /// How often this was noted since room was last given back.
+    noted: u32,
+}
+
+/// Room is given back after so many looks at what is needed.
+const LOOKS: u32 = 256;
+/// Less than this is kept in any case.
+const LITTLE: usize = 1024;
 
 /// Threads below this are found by index.
 const NEAR: u32 = 1 << 12;
@@ -155,7 +171,40 @@ impl Merge {
             pushed: 0,
             numbered: 0,
             top: 0,
+            lately: Lately::default(),
         }
+    }
+
+    /// Notes how much room is needed, and now and then gives back what was not needed lately: what was held back once, while an operation took
+    /// long to answer, is no measure for what follows.
+    pub fn tidy(&mut self) {
+        let lately = &mut self.lately;
+        lately.slots = lately.slots.max(self.slots.len());
+        lately.ops = lately.ops.max(self.ops.len() - self.free.len());
+        lately.noted += 1;
+        if lately.noted < LOOKS {
+            return;
+        }
+        let Lately { slots, ops, .. } = std::mem::take(lately);
+        if self.slots.capacity() > 4 * slots.max(LITTLE) {
+            self.slots.shrink_to(2 * slots.max(LITTLE));
+        }
+        if self.ops.capacity() > 4 * ops.max(LITTLE) {
+            // Places are handed out from the low end from now on, so that the high end falls free.
+            while self.ops.pop_if(|open| open.state == Answer::Free).is_some() {}
+            let count = self.ops.len() as OpIndex;
+            self.free.retain(|index| *index < count);
+            self.free.sort_unstable_by(|a, b| b.cmp(a));
+            self.free.shrink_to_fit();
+            self.ops.shrink_to(2 * ops.max(LITTLE));
+        }
+    }
+
+    /// Bytes that the buffer and the slab have; what values have elsewhere is not counted.
+    pub fn room(&self) -> u64 {
+        let slots = self.slots.capacity() * std::mem::size_of::<Slot>();
+        let ops = self.ops.capacity() * std::mem::size_of::<Open>();
+        (slots + ops + self.free.capacity() * std::mem::size_of::<OpIndex>()) as u64
     }
 
     /// The first number that was not taken out.

@@ -126,6 +126,7 @@ pub struct Builder {
     pub(crate) stamps: Stamps,
     pub(crate) overflow: Overflow,
     pub(crate) ring_words: usize,
+    pub(crate) look_ahead: u64,
     pub(crate) file: Option<PathBuf>,
     pub(crate) spill: bool,
     pub(crate) verifiers: usize,
@@ -144,6 +145,7 @@ impl Default for Builder {
             stamps: Stamps::Numbers,
             overflow: Overflow::Block,
             ring_words: 1 << 16,
+            look_ahead: 1 << 16,
             file: None,
             spill: false,
             verifiers: 1,
@@ -171,9 +173,17 @@ impl Builder {
         self
     }
 
-    /// How many words of eight bytes a thread's ring has: 65,536 unless set. An operation with numbers takes eight.
+    /// How many words of eight bytes a thread's ring has: 65,536 unless set. An operation with a number as its argument takes four or five.
     pub fn ring_words(mut self, words: usize) -> Builder {
         self.ring_words = words.clamp(64, 1 << 24);
+        self
+    }
+
+    /// How far ahead of what was judged records are taken from the rings, in numbers of an object: 65,536 unless set. When an operation takes long to answer,
+    /// what is further ahead stays in the rings, and threads whose rings are full wait: so memory has a bound. When nothing moves for 100 ms, as much again is
+    /// taken, and so on, each time after a longer wait, up to a second. With [`Overflow::Gap`] and [`Builder::spill`] the program does not wait, and this has no meaning.
+    pub fn look_ahead(mut self, numbers: u64) -> Builder {
+        self.look_ahead = numbers.max(64);
         self
     }
 

@@ -12,13 +12,15 @@
 //! An operation commits once. One that returns without a commit, or with two, is reported as a mistake of the annotation. One that is dropped
 //! before it returns (a panic, a `?`) is pending: it may or may not have taken effect.
 
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::event::ObjectId;
+use crossbeam_utils::CachePadded;
 use linpoint_history::Signature;
 
+use crate::event::ObjectId;
 use crate::local::{Block, Local};
 use crate::payload::Payload;
 use crate::primitive::{AtomicU64, Ordering};
@@ -54,6 +56,8 @@ pub(crate) struct Watched {
     counted: AtomicU64,
     /// Ticks only: the first of them was lost after this.
     lost_after: AtomicU64,
+    /// Events with smaller numbers take no room any more. The checker's, and far from what the application uses.
+    judged: CachePadded<AtomicU64>,
 }
 
 impl Watched {
@@ -76,6 +80,7 @@ impl Watched {
             lost,
             lost_after,
             counted: AtomicU64::new(0),
+            judged: CachePadded::new(AtomicU64::new(0)),
         }
     }
 
@@ -111,6 +116,16 @@ impl Watched {
         if !self.by_windows.load(Ordering::Relaxed) {
             self.by_windows.store(true, Ordering::SeqCst);
         }
+    }
+
+    /// Events with smaller numbers take no room any more.
+    pub(crate) fn judged(&self) -> u64 {
+        self.judged.load(Ordering::Relaxed)
+    }
+
+    /// The checker has got so far.
+    pub(crate) fn set_judged(&self, number: u64) {
+        self.judged.store(number, Ordering::Relaxed);
     }
 
     /// Records lost so far.
@@ -298,10 +313,12 @@ impl Operation<'_> {
 
     /// It answers `result`, which is handed back.
     #[inline]
-    pub fn returns<T: Payload>(mut self, result: T) -> T {
-        if let Some(local) = self.local.take() {
-            local.answer(self.on, Kind::Return, &result);
-            local.rest(self.on);
+    pub fn returns<T: Payload>(self, result: T) -> T {
+        // It does not end a second time.
+        let mut over = ManuallyDrop::new(self);
+        if let Some(local) = over.local.take() {
+            local.answer(over.on, Kind::Return, &result);
+            local.rest(over.on);
         }
         result
     }

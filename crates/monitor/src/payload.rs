@@ -31,6 +31,17 @@ impl Form {
             .get(number as usize)
             .copied()
     }
+
+    /// How many words a payload of this form has, where the form says so.
+    #[inline]
+    pub(crate) fn words(self) -> Option<usize> {
+        match self {
+            Form::Null | Form::False | Form::True => Some(0),
+            Form::Int => Some(1),
+            Form::Ints => Some(2),
+            Form::Coded => None,
+        }
+    }
 }
 
 const NULL: u64 = 0;

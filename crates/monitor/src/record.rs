@@ -11,6 +11,11 @@
 //! The stamp follows. Then, by kind: a call its argument, a return its result; a window the look before it; a commit by version the version;
 //! acquire and release the lock; a write its location and its value; a block the number of writes, then locations and coded values in turn.
 //! The log file holds the same words ([`crate::file`]).
+//!
+//! In a ring most records are *short*: bit 7 of the header is set, and instead of the length stands how much the stamp differs from that of the
+//! record before (of the same ring, of whatever object), as a signed number. Kind and form say how long it is. An operation with a number as its argument is
+//! four words then, half a line of the processor's cache, and lines that go to and fro between two processors are what logging costs most. A
+//! record is written whole where the difference is too large or its length is not known from its form. [`crate::unpack`] makes all of them whole.
 
 use crate::event::{Event, Location, ObjectId, ThreadId, What, Write};
 use crate::payload::{self, Form};
@@ -56,10 +61,37 @@ impl Kind {
     }
 }
 
-/// The header of a record of `words` words.
+/// The header is that of a short record.
+pub(crate) const SHORT: u64 = 1 << 7;
+
+/// The part of a header that does not depend on the stamp or the length.
 #[inline]
-pub(crate) fn header(kind: Kind, form: Form, op: u8, object: ObjectId, words: usize) -> u64 {
-    kind as u64 | (form as u64) << 4 | u64::from(op) << 8 | u64::from(object.0) << 16 | (words as u64) << 32
+pub(crate) fn tag(kind: Kind, form: Form, op: u8, object: ObjectId) -> u64 {
+    kind as u64 | (form as u64) << 4 | u64::from(op) << 8 | u64::from(object.0) << 16
+}
+
+/// The difference of two stamps, as it stands in a short header; `None` where it does not fit.
+#[inline]
+pub(crate) fn difference(stamp: u64, before: u64) -> Option<u64> {
+    let difference = stamp.wrapping_sub(before);
+    (difference as i32 as i64 as u64 == difference).then_some(difference << 32)
+}
+
+/// What a short header says the difference is.
+#[inline]
+pub(crate) fn difference_of(header: u64) -> u64 {
+    (header as i64 >> 32) as u64
+}
+
+/// How many words follow a short header; `None` where no short record has this kind and form.
+#[inline]
+pub(crate) fn words_after(header: u64) -> Option<usize> {
+    let own = match Kind::of(header & 0xf)? {
+        Kind::Call | Kind::Commit | Kind::Return | Kind::Abandon | Kind::Internal => 0,
+        Kind::Window | Kind::CommitAt | Kind::CommitAfter | Kind::Write | Kind::Acquire | Kind::Release => 1,
+        Kind::Block | Kind::CommitBlock => return None,
+    };
+    Some(own + Form::of(header >> 4 & 0x7)?.words()?)
 }
 
 /// How many words the record has that begins with this header; at least two.
@@ -72,6 +104,25 @@ pub(crate) fn length(header: u64) -> usize {
 #[inline]
 pub(crate) fn object_of_call(header: u64) -> Option<ObjectId> {
     (header & 0xf == Kind::Call as u64).then_some(ObjectId((header >> 16) as u16))
+}
+
+/// The kind and the object of a record.
+#[inline]
+pub(crate) fn kind_and_object(header: u64) -> (Option<Kind>, ObjectId) {
+    (Kind::of(header & 0xf), ObjectId((header >> 16) as u16))
+}
+
+/// Tells `each` of the records of one thread. `false` where the words make no sense.
+pub(crate) fn tell(thread: ThreadId, mut words: &[u64], each: &mut impl FnMut(Event)) -> bool {
+    while let Some(header) = words.first() {
+        let length = length(*header);
+        let Some(event) = words.get(..length).and_then(|words| read(thread, words)) else {
+            return false;
+        };
+        each(event);
+        words = &words[length..];
+    }
+    true
 }
 
 /// Reads a record of `thread`. `None` where the words make no sense.

@@ -12,8 +12,9 @@ use crate::event::{ObjectId, ThreadId};
 use crate::file::Description;
 use crate::local::{IDLE, Local, Overflow};
 use crate::object::{OFF, WAIT, Watched};
-use crate::ring::{self, Consumer};
+use crate::ring;
 use crate::stamp::Stamps;
+use crate::unpack::Unpack;
 
 /// What all threads of a monitor share.
 pub(crate) struct Registry {
@@ -34,7 +35,7 @@ pub(crate) struct Registry {
 pub(crate) struct Member {
     pub(crate) thread: ThreadId,
     pub(crate) name: String,
-    pub(crate) consumer: Consumer,
+    pub(crate) ring: Unpack,
     /// See [`Local`].
     pub(crate) since: Arc<crate::primitive::AtomicU64>,
 }
@@ -77,12 +78,13 @@ impl Registry {
     /// The calling thread takes part from now on.
     pub(crate) fn join(&self) -> Local {
         let (producer, consumer) = ring::ring(self.ring_words);
+        let ring = Unpack::new(consumer);
         let since = Arc::new(crate::primitive::AtomicU64::new(IDLE));
         let name = std::thread::current().name().unwrap_or_default().to_owned();
         let mut members = self.lock();
         let thread = ThreadId(members.threads);
         members.threads += 1;
-        members.new_threads.push(Member { thread, name, consumer, since: Arc::clone(&since) });
+        members.new_threads.push(Member { thread, name, ring, since: Arc::clone(&since) });
         Local::new(self.id, producer, self.overflow, since)
     }
 

@@ -10,12 +10,13 @@ use linpoint_history::specs::{self, SpecError};
 use thiserror::Error;
 
 use crate::checker::{Commits, End, Setup};
-use crate::drain::{EVERY, Sink, tell};
+use crate::drain::{EVERY, Sink};
 use crate::event::ObjectId;
 use crate::file::{Description, Frame, LogError, Reader};
 use crate::models;
 use crate::monitor::{Reaction, Shared, View};
 use crate::object::Watched;
+use crate::record;
 use crate::registry::{Entrant, Registry};
 use crate::report::Report;
 use crate::stamp::Stamps;
@@ -58,8 +59,8 @@ impl<R: Read> Follower<R> {
                 Frame::Thread(..) => {}
                 Frame::Records(thread, words) => {
                     let whole = match &mut self.widen {
-                        Some(widen) => tell(thread, &words, &mut |event| widen.push(event)),
-                        None => tell(thread, &words, &mut |event| sink.event(event)),
+                        Some(widen) => record::tell(thread, &words, &mut |event| widen.push(event)),
+                        None => record::tell(thread, &words, &mut |event| sink.event(event)),
                     };
                     self.garbled |= !whole;
                 }

@@ -6,6 +6,9 @@
 //! The words are relaxed atomics: a plain store and a plain load on the machines we know. The writer publishes with a release store of
 //! `tail`, the reader takes with an acquire load; the reader frees with a release store of `head`, the writer reuses after an acquire load. So
 //! each word is written after its last reader was done with it, and read after it was written.
+//!
+//! The writer knows its own end, and how far it may go without a look at the reader's. Both ends hold the words themselves, not a way to them:
+//! a record costs its stores and one to publish it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -14,10 +17,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicU64, AtomicUsize, Ordering};
 
-/// Where both ends meet.
+/// Where both ends meet, beside the words.
 #[derive(Debug)]
-struct Ring {
-    words: Box<[AtomicU64]>,
+struct Ends {
     /// Words ever published.
     tail: CachePadded<AtomicUsize>,
     /// Words ever taken.
@@ -29,17 +31,26 @@ struct Ring {
 /// The end that writes.
 #[derive(Debug)]
 pub(crate) struct Producer {
-    ring: Arc<Ring>,
+    words: Arc<[AtomicU64]>,
     tail: Cell<usize>,
-    /// What was last seen of `head`; the truth is no smaller.
-    head: Cell<usize>,
+    /// Words below this are free, by what was last seen of `head`; the truth is no smaller.
+    limit: Cell<usize>,
+    ends: Arc<Ends>,
+}
+
+/// Room in a ring: where the next record stands. It is a copy of what the producer knows, so that writing does not ask the producer again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    words: &'a [AtomicU64],
+    tail: usize,
 }
 
 /// The end that reads.
 #[derive(Debug)]
 pub(crate) struct Consumer {
-    ring: Arc<Ring>,
+    words: Arc<[AtomicU64]>,
     head: usize,
+    ends: Arc<Ends>,
 }
 
 /// A record does not fit now.
@@ -55,102 +66,111 @@ pub(crate) enum Full {
 
 /// A ring of at least `words` words.
 pub(crate) fn ring(words: usize) -> (Producer, Consumer) {
-    let words = words.next_power_of_two().max(2);
-    let ring = Arc::new(Ring {
-        words: (0..words).map(|_| AtomicU64::new(0)).collect(),
+    let count = words.next_power_of_two().max(2);
+    let words: Arc<[AtomicU64]> = (0..count).map(|_| AtomicU64::new(0)).collect();
+    let ends = Arc::new(Ends {
         tail: CachePadded::new(AtomicUsize::new(0)),
         head: CachePadded::new(AtomicUsize::new(0)),
         closed: CachePadded::new(AtomicUsize::new(0)),
     });
-    (Producer { ring: Arc::clone(&ring), tail: Cell::new(0), head: Cell::new(0) }, Consumer { ring, head: 0 })
+    let consumer = Consumer { words: Arc::clone(&words), head: 0, ends: Arc::clone(&ends) };
+    (Producer { words, tail: Cell::new(0), limit: Cell::new(count), ends }, consumer)
 }
 
 impl Producer {
-    /// Makes sure that a record of `words` words fits.
+    /// Is there room for a record of `words` words, by what is known here?
     #[inline]
-    pub(crate) fn reserve(&self, words: usize) -> Result<(), Full> {
-        if self.tail.get() + words - self.head.get() <= self.ring.words.len() {
-            Ok(())
-        } else {
-            self.look(words)
-        }
+    pub(crate) fn fits(&self, words: usize) -> bool {
+        self.tail.get() + words <= self.limit.get()
     }
 
+    /// Is there, by what the reader says?
     #[cold]
-    fn look(&self, words: usize) -> Result<(), Full> {
-        if words > self.ring.words.len() {
+    pub(crate) fn reserve(&self, words: usize) -> Result<(), Full> {
+        if words > self.words.len() {
             return Err(Full::Ever);
         }
-        self.head.set(self.ring.head.load(Ordering::Acquire));
-        if self.tail.get() + words - self.head.get() <= self.ring.words.len() {
+        self.limit.set(self.ends.head.load(Ordering::Acquire) + self.words.len());
+        if self.fits(words) {
             Ok(())
-        } else if self.ring.closed.load(Ordering::Acquire) != 0 {
+        } else if self.is_abandoned() {
             Err(Full::Closed)
         } else {
             Err(Full::Now)
         }
     }
 
-    /// Writes word `at` of the record that was reserved.
+    /// Where the next record goes: as much of it may be written as [`Producer::fits`].
     #[inline]
-    pub(crate) fn put(&self, at: usize, word: u64) {
-        let words = &self.ring.words;
-        let index = (self.tail.get() + at) & (words.len() - 1);
-        // SAFETY: a ring has at least two words, and `x & (n - 1) < n` for every n above zero.
-        #[allow(unsafe_code)]
-        let place = unsafe { words.get_unchecked(index) };
-        place.store(word, Ordering::Relaxed);
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place { words: &self.words, tail: self.tail.get() }
     }
 
     /// Has the reader gone?
     pub(crate) fn is_abandoned(&self) -> bool {
-        self.ring.closed.load(Ordering::Acquire) != 0
+        self.ends.closed.load(Ordering::Acquire) != 0
     }
 
-    /// Publishes the reserved record.
+    /// Words ever published.
+    pub(crate) fn position(&self) -> usize {
+        self.tail.get()
+    }
+
+    /// Publishes the first `words` words of a place.
     #[inline]
-    pub(crate) fn publish(&self, words: usize) {
-        let tail = self.tail.get() + words;
+    pub(crate) fn publish(&self, place: Place<'_>, words: usize) {
+        let tail = place.tail + words;
         self.tail.set(tail);
-        self.ring.tail.store(tail, Ordering::Release);
+        self.ends.tail.store(tail, Ordering::Release);
+    }
+}
+
+impl Place<'_> {
+    /// Writes word `at` of the record.
+    #[inline]
+    pub(crate) fn put(&self, at: usize, word: u64) {
+        let index = (self.tail + at) & (self.words.len() - 1);
+        // SAFETY: a ring has at least two words, and `x & (n - 1) < n` for every n above zero.
+        #[allow(unsafe_code)]
+        let place = unsafe { self.words.get_unchecked(index) };
+        place.store(word, Ordering::Relaxed);
     }
 }
 
 impl Consumer {
-    /// Appends up to `most` words that were published to `into`; how many.
-    pub(crate) fn take(&mut self, most: usize, into: &mut Vec<u64>) -> usize {
-        let tail = self.ring.tail.load(Ordering::Acquire);
-        let count = (tail - self.head).min(most);
-        let (mask, start) = (self.ring.words.len() - 1, self.head & (self.ring.words.len() - 1));
-        let first = count.min(mask + 1 - start);
-        into.extend(self.ring.words[start..start + first].iter().map(|word| word.load(Ordering::Relaxed)));
-        into.extend(self.ring.words[..count - first].iter().map(|word| word.load(Ordering::Relaxed)));
-        if count > 0 {
-            self.head += count;
-            self.ring.head.store(self.head, Ordering::Release);
-        }
-        count
-    }
-
     /// Words waiting.
     pub(crate) fn waiting(&self) -> usize {
-        self.ring.tail.load(Ordering::Acquire) - self.head
+        self.ends.tail.load(Ordering::Acquire) - self.head
+    }
+
+    /// Word `at` of those waiting.
+    #[inline]
+    pub(crate) fn word(&self, at: usize) -> u64 {
+        self.words[(self.head + at) & (self.words.len() - 1)].load(Ordering::Relaxed)
+    }
+
+    /// The first `count` words are done with: their room is the writer's again.
+    pub(crate) fn free(&mut self, count: usize) {
+        if count > 0 {
+            self.head += count;
+            self.ends.head.store(self.head, Ordering::Release);
+        }
     }
 
     /// Will nothing more come?
     pub(crate) fn is_finished(&self) -> bool {
-        self.ring.closed.load(Ordering::Acquire) != 0 && self.waiting() == 0
+        self.ends.closed.load(Ordering::Acquire) != 0 && self.waiting() == 0
     }
 }
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        self.ring.closed.store(1, Ordering::Release);
+        self.ends.closed.store(1, Ordering::Release);
     }
 }
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        self.ring.closed.store(1, Ordering::Release);
+        self.ends.closed.store(1, Ordering::Release);
     }
 }

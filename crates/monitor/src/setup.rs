@@ -87,6 +87,8 @@ pub struct Progress {
     pub operations: u64,
     /// Events pushed and not judged yet; once the object is decided, all that follow.
     pub lag: u64,
+    /// Bytes that the buffer of events and the list of operations have, values not counted.
+    pub room: u64,
     /// What was found since the last call.
     pub findings: Vec<Finding>,
 }

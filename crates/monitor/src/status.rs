@@ -13,6 +13,7 @@ pub(crate) struct Gauges {
     pub(crate) events: AtomicU64,
     pub(crate) operations: AtomicU64,
     pub(crate) waiting: AtomicU64,
+    pub(crate) room: AtomicU64,
     pub(crate) findings: AtomicU64,
     pub(crate) lost: AtomicU64,
     pub(crate) objects: AtomicU64,
@@ -29,6 +30,7 @@ impl Default for Gauges {
             events: zero(),
             operations: zero(),
             waiting: zero(),
+            room: zero(),
             findings: zero(),
             lost: zero(),
             objects: zero(),
@@ -47,6 +49,7 @@ impl Gauges {
             events: of(&self.events),
             operations: of(&self.operations),
             waiting: of(&self.waiting),
+            room: of(&self.room),
             findings: of(&self.findings),
             lost: of(&self.lost),
             objects: of(&self.objects),
@@ -68,6 +71,8 @@ pub struct Status {
     pub operations: u64,
     /// Events taken from the rings and not judged yet.
     pub waiting: u64,
+    /// Bytes of the buffers that hold them; what values have elsewhere is not counted.
+    pub room: u64,
     /// What was found, mistakes of the annotation and gaps included.
     pub findings: u64,
     /// Records that found no room.
@@ -115,10 +120,11 @@ impl Status {
     /// Prometheus' text form.
     pub fn metrics(&self) -> String {
         let mut text = String::new();
-        let rows: [(&str, &str, &str, u64); 9] = [
+        let rows: [(&str, &str, &str, u64); 10] = [
             ("events_total", "counter", "events judged", self.events),
             ("operations_total", "counter", "operations judged", self.operations),
             ("events_waiting", "gauge", "events taken from the rings and not judged yet", self.waiting),
+            ("buffer_bytes", "gauge", "bytes of the buffers that hold them", self.room),
             ("findings_total", "counter", "violations, mistakes of the annotation, gaps", self.findings),
             ("records_lost_total", "counter", "records that found no room", self.lost),
             ("objects", "gauge", "objects that take part", self.objects),

@@ -30,6 +30,8 @@ pub(crate) struct Widen {
     order: BinaryHeap<Reverse<Mark>>,
     threads: FxHashMap<ThreadId, Waiting>,
     objects: FxHashMap<ObjectId, Placed>,
+    /// Events that went on, all in all.
+    gone: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,6 +121,16 @@ impl Widen {
         waiting.events.push_back((event, missing));
     }
 
+    /// Events that wait for their place.
+    pub(crate) fn waiting(&self) -> usize {
+        self.threads.values().map(|waiting| waiting.events.len()).sum()
+    }
+
+    /// Events that had their place, all in all.
+    pub(crate) fn placed(&self) -> u64 {
+        self.gone
+    }
+
     /// A record of `object` was lost after tick `after`.
     pub(crate) fn lost(&mut self, object: ObjectId, after: u64) {
         let placed = self.objects.entry(object).or_default();
@@ -138,6 +150,7 @@ impl Widen {
             while let Some((_, 0)) = waiting.events.front() {
                 if let Some((mut event, _)) = waiting.events.pop_front() {
                     waiting.gone += 1;
+                    self.gone += 1;
                     if event.stamp != LOST {
                         waiting.put(&mut event);
                         sink.event(event);

@@ -15,6 +15,7 @@ use crate::checker::{Checker, End, Progress};
 use crate::drain::{Drain, Round, Sink};
 use crate::event::{Event, ObjectId};
 use crate::file::{Description, Reader, Writer};
+use crate::local::Overflow;
 use crate::monitor::{Builder, Reaction, Shared};
 use crate::object::{PANIC, WAIT, Watched};
 use crate::registry::{Entrant, Registry};
@@ -46,7 +47,9 @@ impl Verifier {
         shared: Arc<Shared>,
         file: Option<Writer>,
     ) -> Verifier {
-        let drain = Drain::new(Arc::clone(&registry), file);
+        // Where the program is not to wait for the verification, everything is taken, and what waits grows up to the checkers' limit.
+        let waits = settings.overflow == Overflow::Block && !settings.spill;
+        let drain = Drain::new(Arc::clone(&registry), file, waits.then_some(settings.look_ahead));
         Verifier { settings, registry, shared, drain }
     }
 
@@ -86,11 +89,14 @@ impl Verifier {
         let mut quiet = 0;
         while quiet < 2 {
             let stopping = self.shared.stop.load(Ordering::Acquire);
+            if stopping {
+                self.drain.open_gate();
+            }
             let round = self.drain.round(sink);
             sink.pause();
             self.gauge(round);
             pace.round(round, &self.shared, &self.drain);
-            quiet = if stopping && round.words == 0 { quiet + 1 } else { 0 };
+            quiet = if stopping && round.words == 0 && !round.held { quiet + 1 } else { 0 };
         }
         self.drain.close(sink);
         sink.pause();
@@ -220,8 +226,8 @@ impl React {
 pub(crate) struct Checkers {
     react: Arc<React>,
     objects: Vec<Option<Followed>>,
-    /// Events judged, operations judged, events waiting, as last told.
-    told: (u64, u64, u64),
+    /// Events judged, operations judged, events waiting, room, since last told.
+    told: [u64; 4],
 }
 
 struct Followed {
@@ -238,7 +244,7 @@ struct Followed {
 
 impl Checkers {
     pub(crate) fn new(react: Arc<React>) -> Checkers {
-        Checkers { react, objects: Vec::new(), told: (0, 0, 0) }
+        Checkers { react, objects: Vec::new(), told: [0; 4] }
     }
 
     fn of(&mut self, object: ObjectId) -> Option<&mut Followed> {
@@ -308,29 +314,35 @@ impl Sink for Checkers {
     fn pause(&mut self) {
         for followed in self.objects.iter_mut().flatten().filter(|followed| followed.fresh) {
             followed.fresh = false;
-            let before = (followed.progress.events, followed.progress.operations, followed.progress.lag);
+            let before = counts(&followed.progress);
             followed.progress = followed.checker.advance();
+            followed.watched.set_judged(followed.checker.judged_up_to());
             if followed.lost > 0 {
                 // What came before is judged; nothing after it is.
                 followed.checker.lose(std::mem::take(&mut followed.lost));
                 followed.fresh = true;
             }
-            let Progress { events, operations, lag, findings } = &mut followed.progress;
-            self.told.0 += *events - before.0;
-            self.told.1 += *operations - before.1;
-            self.told.2 = self.told.2.wrapping_add(*lag).wrapping_sub(before.2);
-            for finding in findings.drain(..) {
+            let now = counts(&followed.progress);
+            for (told, (now, before)) in self.told.iter_mut().zip(now.into_iter().zip(before)) {
+                // A difference, which may be below zero; the sum is not.
+                *told = told.wrapping_add(now).wrapping_sub(before);
+            }
+            for finding in followed.progress.findings.drain(..) {
                 self.react.to(&followed.description.name, &finding);
                 followed.findings.push(finding);
             }
         }
         let gauges = &self.react.shared.gauges;
-        let (events, operations, waiting) = std::mem::take(&mut self.told);
-        gauges.events.fetch_add(events, Ordering::Relaxed);
-        gauges.operations.fetch_add(operations, Ordering::Relaxed);
-        // A difference, which may be below zero; the sum is not.
-        gauges.waiting.fetch_add(waiting, Ordering::Relaxed);
+        let all = [&gauges.events, &gauges.operations, &gauges.waiting, &gauges.room];
+        for (gauge, told) in all.into_iter().zip(std::mem::take(&mut self.told)) {
+            gauge.fetch_add(told, Ordering::Relaxed);
+        }
     }
+}
+
+/// What the gauges show of a checker.
+fn counts(progress: &Progress) -> [u64; 4] {
+    [progress.events, progress.operations, progress.lag, progress.room]
 }
 
 /// What is handed from the draining thread to a checking one.
@@ -457,7 +469,8 @@ impl Pace {
     fn round(&mut self, round: Round, shared: &Shared, drain: &Drain) {
         self.all_words += round.words as u64;
         // Looking often is what costs the application most: each look takes the counters and the rings' ends away from its processors.
-        if round.words < self.enough * round.threads.max(1) {
+        let more = round.held && round.words > 0;
+        if !more && round.words < self.enough * round.threads.max(1) {
             self.idle = if round.words > 0 { 0 } else { self.idle + 1 };
             std::thread::sleep(Duration::from_micros(if self.idle < 1000 { 200 } else { 2000 }));
         }

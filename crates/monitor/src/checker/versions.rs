@@ -49,6 +49,11 @@ impl Checker {
         }
         let oldest = self.merge.oldest_live().min(self.sealed);
         self.place_before(oldest);
+        let Order::Versions(versions) = &self.order else { return };
+        if matches!(self.stage, Stage::Following) && versions.len() > self.limits.waiting {
+            let events = versions.len() as u64;
+            self.decide(Found::Unknown(Unknown::Waiting { events, operation: None }));
+        }
     }
 
     fn place_before(&mut self, oldest: u64) {

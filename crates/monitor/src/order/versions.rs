@@ -79,6 +79,11 @@ impl Versions {
         self.waiting.is_empty()
     }
 
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Those that wait.
     pub fn waiting(&self) -> impl Iterator<Item = &Past> {
         self.waiting.iter().map(|Reverse(placed)| &placed.past)
