@@ -192,11 +192,16 @@ impl<R: Read> Reader<R> {
     /// Reads the head.
     pub fn new(mut from: R) -> Result<Reader<R>, LogError> {
         let mut head = [0; 16];
-        if fill(&mut from, &mut head)? < 8 || head[..7] != MAGIC[..] {
+        let got = fill(&mut from, &mut head)?;
+        if got < 8 || head[..7] != MAGIC[..] {
             return Err(LogError::NotALog);
         }
         if head[7] != VERSION {
             return Err(LogError::Version(head[7]));
+        }
+        if got < 16 {
+            // The head itself is torn: there is nothing to read.
+            return Ok(Reader { from, error: 0, good: 0, torn: true });
         }
         let error = head[8..].iter().rev().fold(0, |error, byte| error << 8 | u64::from(*byte));
         Ok(Reader { from, error, good: 16, torn: false })

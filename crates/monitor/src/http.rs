@@ -1,11 +1,11 @@
 //! A small status page: `/` for people, `/metrics` for Prometheus. One thread, one connection at a time, nothing but GET.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::status::Status;
 
@@ -59,19 +59,29 @@ impl Drop for Page {
 }
 
 /// What a request may have in bytes; the rest is not read.
-const LONGEST_REQUEST: u64 = 16 << 10;
+const LONGEST_REQUEST: usize = 16 << 10;
 
-fn answer(connection: &TcpStream, source: &Source) -> io::Result<()> {
-    let patience = Some(Duration::from_secs(1));
-    connection.set_read_timeout(patience)?;
-    connection.set_write_timeout(patience)?;
-    let mut reader = BufReader::new(io::Read::take(connection, LONGEST_REQUEST));
-    let (mut line, mut more) = (String::new(), String::new());
-    reader.read_line(&mut line)?;
-    // The rest of the request is read, or closing the connection would take the answer with it.
-    while reader.read_line(&mut more)? > 2 {
-        more.clear();
+/// How long one client may take, all in all: the page is no reason for a program not to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn answer(mut connection: &TcpStream, source: &Source) -> io::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    // All of the request is read, or closing the connection would take the answer with it.
+    let (mut request, mut part) = (Vec::new(), [0; 1024]);
+    while !request.windows(4).any(|bytes| bytes == b"\r\n\r\n") && request.len() < LONGEST_REQUEST {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        connection.set_read_timeout(Some(left))?;
+        match connection.read(&mut part)? {
+            0 => break,
+            count => request.extend(&part[..count]),
+        }
     }
+    let request = String::from_utf8_lossy(&request);
+    let line = request.lines().next().unwrap_or_default();
     let mut words = line.split_whitespace();
     let (status, kind, body) = match (words.next(), words.next()) {
         (Some("GET"), Some("/metrics")) => ("200 OK", "text/plain; version=0.0.4", source().0.metrics()),
@@ -79,7 +89,6 @@ fn answer(connection: &TcpStream, source: &Source) -> io::Result<()> {
         (Some("GET"), Some(_)) => ("404 Not Found", "text/plain", "there is / and /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "text/plain", "GET only\n".to_owned()),
     };
-    let mut connection = connection;
     write!(
         connection,
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",

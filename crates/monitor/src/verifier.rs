@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::checker::{Checker, End, Progress};
+use crate::checker::{Checker, Conclusion, End, Progress, Summary};
 use crate::drain::{Drain, Round, Sink};
 use crate::event::{Event, ObjectId};
 use crate::file::{Description, Reader, Writer};
@@ -188,9 +188,26 @@ impl Verifier {
             }
             checkers
         });
-        // A file that could not be written to its end breaks off.
-        let torn = self.drain.trouble.is_some();
-        end.finish(if torn { End::Torn } else { End::Complete })
+        if self.drain.trouble.is_none() {
+            return end.finish(End::Complete);
+        }
+        // A file that could not be written to its end breaks off, and what came later was never judged: that is no pass.
+        let mut judged = end.finish(End::Torn);
+        for judged in judged.iter_mut().filter(|judged| judged.summary.conclusion == Conclusion::Clean) {
+            judged.summary.conclusion = Conclusion::Unknown;
+        }
+        let unmet = std::mem::take(&mut *entrants.lock().unwrap_or_else(PoisonError::into_inner));
+        judged.extend(unmet.into_iter().map(|entrant| {
+            let summary = Checker::new(entrant.setup).finish(End::Torn);
+            Judged {
+                object: entrant.watched.id,
+                description: entrant.description,
+                summary: Summary { conclusion: Conclusion::Unknown, ..summary },
+                findings: Vec::new(),
+                watched: entrant.watched.is_on(),
+            }
+        }));
+        judged
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use linpoint_monitor::file::{Description, Frame, Writer};
-use linpoint_monitor::replay::{Refine, refine};
+use linpoint_monitor::replay::{Refine, refine, refine_from};
 use linpoint_monitor::{Monitor, ObjectId, ThreadId, View};
 
 /// A small generator, so that runs repeat.
@@ -111,5 +111,58 @@ fn bytes_changed_at_random() {
             );
         }
     }
+    std::fs::remove_file(&path).expect("it is there");
+}
+
+/// Two threads, and the log cut at every byte: what is whole is checked, the rest is counted, and there is no alarm.
+#[test]
+fn torn_at_every_byte() {
+    let path = scratch("every.linlog");
+    let monitor = Monitor::builder().log_file(&path).start().expect("a monitor");
+    let object =
+        monitor.object("map", "map").expect("built in").view(View::Map).watch().expect("few objects");
+    let map = std::sync::Mutex::new(std::collections::BTreeMap::new());
+    for _ in 0..4 {
+        std::thread::scope(|scope| {
+            for value in 0..2u64 {
+                let (map, object) = (&map, &object);
+                scope.spawn(move || {
+                    for key in 0..6u64 {
+                        let op = object.call(object.op("insert"), (key, value));
+                        let mut map = map.lock().expect("nobody panics");
+                        let old = map.insert(key, value);
+                        op.commit_block(|block| block.write(key, (key, value)));
+                        drop(map);
+                        op.returns(old);
+                    }
+                });
+            }
+        });
+        // So that the log has several rounds.
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    monitor.finish().assert_clean();
+    let bytes = std::fs::read(&path).expect("the log");
+    let mut before = 0;
+    for cut in 0..=bytes.len() {
+        let refined =
+            match refine_from(&bytes[..cut], cut as u64, &Refine { spec: None, view: true }, &mut |_| {}) {
+                Ok(refined) => refined,
+                Err(error) => {
+                    assert!(cut < 16, "cut at {cut}: {error}");
+                    continue;
+                }
+            };
+        assert!(
+            refined.report.conclusion() == linpoint_monitor::Conclusion::Clean,
+            "cut at {cut} of {}: {refined:?}",
+            bytes.len()
+        );
+        assert_eq!(refined.good_bytes + refined.torn_bytes, cut as u64, "cut at {cut}");
+        assert_eq!(refined.closed, cut == bytes.len(), "cut at {cut}");
+        assert!(refined.report.operations() >= before, "cut at {cut}: fewer operations than with less of it");
+        before = refined.report.operations();
+    }
+    assert_eq!(before, 48);
     std::fs::remove_file(&path).expect("it is there");
 }

@@ -145,6 +145,17 @@ fn a_full_disk_is_said_and_nothing_else_is_lost() {
     assert_eq!((report.conclusion(), report.operations()), (Conclusion::Clean, 100_000));
 }
 
+/// Where the verification follows the file, nothing is judged that the disk did not take, and that is no pass.
+#[test]
+fn a_full_disk_makes_spilling_unknown() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let report = run(Monitor::builder().log_file("/dev/full").spill(), 2, 50_000, NEVER);
+    assert!(report.log_trouble.is_some(), "{report}");
+    assert_eq!((report.conclusion(), report.objects.len()), (Conclusion::Unknown, 1), "{report}");
+}
+
 #[test]
 fn the_next_call_panics_if_asked_to() {
     let monitor = Monitor::builder().reaction(Reaction::Panic).start().expect("a monitor");
@@ -206,6 +217,27 @@ fn the_status_page_tells() {
     assert!(get(address, "/").contains("2000 operations checked"));
     assert!(get(address, "/other").starts_with("HTTP/1.1 404"));
     monitor.finish().assert_clean();
+}
+
+/// A client that never finishes its request does not keep the program from ending.
+#[test]
+fn a_slow_client_of_the_page_is_left() {
+    let monitor = Monitor::builder().status_page("127.0.0.1:0").and_then(Builder::start).expect("a monitor");
+    let mut stream = TcpStream::connect(monitor.page().expect("it is served")).expect("someone listens");
+    let over = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // A byte now and then: no single read takes long.
+            while over.load(Ordering::Relaxed) == 0 && stream.write_all(b"G").is_ok() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(50));
+        let start = Instant::now();
+        monitor.finish().assert_clean();
+        assert!(start.elapsed() < Duration::from_secs(30), "it took {:?}", start.elapsed());
+        over.store(1, Ordering::Relaxed);
+    });
 }
 
 #[test]
