@@ -271,6 +271,11 @@ impl<'p> Guesser<'p> {
                         let _ = slot;
                         guesses.push(eq(value.clone(), local(*other)));
                     }
+                    guesses.extend(
+                        self.scalars(|other| plain(other) == plain(ty))
+                            .into_iter()
+                            .map(|s| eq(value.clone(), s)),
+                    );
                 }
             }
         }

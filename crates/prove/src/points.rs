@@ -102,7 +102,9 @@ fn improve(best: &WithPoints, free: &BTreeSet<OpId>, options: &Options) -> Optio
             let left = options.time?.checked_sub(start.elapsed())?;
             let program = with(&best.program, &found);
             let report = prove(&program, &Options { time: Some(left), ..options.clone() }, &|_, _| {});
-            if !report.decided.is_empty() && open(&report) < open(&best.report) {
+            // Where nothing is open and nothing is proved, the point had no meaning.
+            let meant = report.verdict == Verdict::Proved || open(&report) > 0;
+            if meant && open(&report) < open(&best.report) {
                 let found = best.found.iter().cloned().chain([found]).collect();
                 let plain = best.plain.clone().or_else(|| Some(best.report.clone()));
                 return Some(WithPoints { program, report, found, plain });

@@ -41,23 +41,23 @@ fn with_size(text: &str, size: u32) -> String {
 
 #[test]
 fn multiset() {
-    holds("multiset", &with_size(&read("multiset.lin"), 2), None, 100_000);
-    holds("multiset", &read("multiset.lin"), Some(1), 1_000_000);
+    holds("multiset", &with_size(&read("multiset.lin"), 2), None, 1_000);
+    holds("multiset", &read("multiset.lin"), Some(1), 1_000);
 }
 
 #[test]
 fn multiset_with_the_abstraction_of_the_paper() {
-    holds("multiset-in", &with_size(&read("multiset-in.lin"), 2), None, 100_000);
+    holds("multiset-in", &with_size(&read("multiset-in.lin"), 2), None, 1_000);
 }
 
 #[test]
 fn multiset_with_a_search_for_slots() {
-    holds("multiset-findslot", &with_size(&read("multiset-findslot.lin"), 2), Some(1), 100_000);
+    holds("multiset-findslot", &with_size(&read("multiset-findslot.lin"), 2), Some(1), 1_000);
 }
 
 #[test]
 fn multiset_with_remove_that_may_fail() {
-    holds("multiset-delete-weak", &with_size(&read("multiset-delete-weak.lin"), 2), Some(1), 100_000);
+    holds("multiset-delete-weak", &with_size(&read("multiset-delete-weak.lin"), 2), Some(1), 1_000);
 }
 
 #[test]
@@ -67,19 +67,19 @@ fn multiset_with_one_element_at_a_time() {
     let general = "  client general {\n    threads 2\n    ops 2\n  }\n";
     assert!(text.contains(general));
     let calls = "  client calls {\n    thread { add(0); lookup(1) }\n    thread { lookup(1); add(1) }\n    thread { add(1); lookup(0) }\n  }\n";
-    holds("multiset-insert", &text.replace(general, calls), None, 10_000);
+    holds("multiset-insert", &text.replace(general, calls), None, 1_000);
 }
 
 #[test]
 fn arrays() {
-    holds("array-queue", &read("array-queue.lin"), None, 500);
-    holds("array-set", &read("array-set.lin"), None, 10_000);
-    holds("snapshot", &read("snapshot.lin"), None, 100_000);
+    holds("array-queue", &read("array-queue.lin"), None, 100);
+    holds("array-set", &read("array-set.lin"), None, 1_000);
+    holds("snapshot", &read("snapshot.lin"), None, 1_000);
 }
 
 #[test]
 fn treiber_by_ghosts() {
-    holds("treiber-ghosts", &read("treiber-ghosts.lin"), None, 100_000);
+    holds("treiber-ghosts", &read("treiber-ghosts.lin"), None, 1_000);
 }
 
 #[test]

@@ -62,6 +62,30 @@ object Counters {
   abs m[n].n for n in 0..N
 }";
 
+/// No points are given: where the value is put in, the argument is the answer.
+const ONCE: &str = "
+object Once {
+  shared value: data?
+  shared lk: lock
+  op get(v: data) -> data {
+    lock(lk)
+    if value == none {
+      value = v
+    }
+    r = value
+    unlock(lk)
+    return unwrap(r)
+  }
+  spec {
+    shared c: data?
+    op get(v: data) -> data {
+      if c == none { c = v }
+      return unwrap(c)
+    }
+  }
+  abs value
+}";
+
 #[track_caller]
 fn says(text: &str, proved: bool) {
     let Some(options) = options() else { return };
@@ -91,4 +115,18 @@ fn a_read_and_a_write_in_one_line() {
     let no_lock = COUNTERS.replace("    lock(m[i].lk)\n", "").replace("    unlock(m[i].lk)\n", "");
     says(&no_lock, false);
     says(&COUNTERS.replace("m[i].n + 1 @lin", "m[i].n + 2 @lin"), false);
+}
+
+#[test]
+fn a_value_that_is_set_once() {
+    let Some(options) = options() else { return };
+    let verdict = |text: &str| {
+        let (programs, wrong) = compile(text);
+        assert!(wrong.iter().all(|d| !d.is_error()), "{wrong:?}");
+        linpoint_prove::points::prove_with_points(&programs[0], &options, &|_, _| {}).report.verdict
+    };
+    assert_eq!(verdict(ONCE), Verdict::Proved);
+    let no_lock = ONCE.replace("    lock(lk)\n", "").replace("    unlock(lk)\n", "");
+    assert_ne!(verdict(&no_lock), Verdict::Proved);
+    assert_ne!(verdict(&ONCE.replace("if value == none", "if value != none")), Verdict::Proved);
 }
