@@ -1,8 +1,8 @@
 //! One step of the evaluation (`cargo xtask evaluate`), in a process of its own so that its memory can be measured.
 //!
-//! `evaluate record FILE OBJECT THREADS OPERATIONS VALUES PREFIX WORK OTHERS SEED` records a history (`VALUES` 0: no priority twice) and prints `shape,operations,widest,seconds`.
+//! `evaluate record FILE OBJECT THREADS OPERATIONS VALUES PREFIX CLIENTS OTHERS SEED` records a history (`VALUES` 0: no priority twice) and prints `shape,operations,widest,seconds`.
 //! `evaluate text FILE OUT` writes it for fastlin, which lets the greatest leave first: priorities are turned round.
-//! `evaluate decide FILE SPEC ENGINE SECONDS` decides it and prints `verdict,read_s,decide_s,most,mean,peak_kib`: the engine is `auto`, `monitor`, `metastate`, `search`, `brute`, `one-core` (auto on one core), `split` (auto, one history over all cores), `count` (metastates, counted),
+//! `evaluate decide FILE SPEC ENGINE SECONDS` decides it and prints `verdict,read_s,decide_s,most,mean,peak_kib,by`: the engine is `auto`, `monitor`, `metastate`, `search`, `brute`, `one-core` (auto on one core), `split` (auto, one history over all cores), `count` (metastates, counted),
 //! `paths` (brute force as Dragicevic has it) or `text` and its variants (his metastates with switches).
 
 use std::fs::File;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use linpoint_check::brute::paths;
 use linpoint_check::engine::{self, Context};
+use linpoint_check::metastate::changing_keys::ChangingKeys;
 use linpoint_check::metastate::generic::Generic;
 use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
 use linpoint_check::metastate::seed::{self, Switches};
@@ -29,13 +30,13 @@ fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["record", file, object, threads, operations, values, prefix, work, others, seed] => {
+        ["record", file, object, threads, operations, values, prefix, clients, others, seed] => {
             let load = Load {
                 threads: threads.parse()?,
                 operations: operations.parse()?,
                 values: Some(values.parse()?).filter(|values| *values > 0),
                 prefix: prefix.parse()?,
-                work: work.parse()?,
+                clients: clients.parse()?,
                 others: others.parse()?,
                 adds: 0.5 - others.parse::<f64>()? / 2.0,
                 seed: seed.parse()?,
@@ -84,6 +85,8 @@ struct Outcome {
     verdict: &'static str,
     most: usize,
     mean: f64,
+    /// The engine that decided, where several were tried.
+    engine: String,
 }
 
 fn decide(file: &str, spec: &Builtin, name: &str, limit: Duration) -> Result<(), Failure> {
@@ -112,7 +115,7 @@ fn decide(file: &str, spec: &Builtin, name: &str, limit: Duration) -> Result<(),
             };
             let History { operations, mut symbols } = history;
             let answer = check_rows(operations, spec, &mut symbols, &options)?;
-            Outcome { verdict: word(&answer.verdict), ..Outcome::default() }
+            Outcome { verdict: word(&answer.verdict), engine: answer.engine, ..Outcome::default() }
         }
         (None, "count") => counted(&history, spec, limit),
         (None, "paths") => {
@@ -128,16 +131,22 @@ fn decide(file: &str, spec: &Builtin, name: &str, limit: Duration) -> Result<(),
         (None, name) => {
             let switches = switches(name).ok_or("there is no such engine")?;
             let (verdict, statistics) = seed::verify(&history, spec, &switches);
-            Outcome { verdict: word(&verdict), most: statistics.most, mean: statistics.mean() }
+            Outcome {
+                verdict: word(&verdict),
+                most: statistics.most,
+                mean: statistics.mean(),
+                ..Outcome::default()
+            }
         }
     };
     let decide_s = start.elapsed().as_secs_f64();
     println!(
-        "{},{read_s:.3},{decide_s:.3},{},{:.2},{}",
+        "{},{read_s:.3},{decide_s:.3},{},{:.2},{},{}",
         outcome.verdict,
         outcome.most,
         outcome.mean,
-        peak_kib()
+        peak_kib(),
+        outcome.engine,
     );
     Ok(())
 }
@@ -159,16 +168,23 @@ fn counted(history: &History, spec: &Builtin, limit: Duration) -> Outcome {
     let done = engine::run(&mut own, &cx, &timeline);
     if !matches!(done, Err(Stop::Unsupported(_))) {
         let crowd = own.crowd();
-        return Outcome {
-            verdict: said(&done),
-            most: crowd.max,
-            mean: crowd.sum as f64 / crowd.returns.max(1) as f64,
-        };
+        return Outcome { verdict: said(&done), most: crowd.max, mean: crowd.mean(), ..Outcome::default() };
+    }
+    let mut changing = ChangingKeys::new();
+    let done = engine::run(&mut changing, &cx, &timeline);
+    if !matches!(done, Err(Stop::Unsupported(_))) {
+        let crowd = changing.crowd();
+        return Outcome { verdict: said(&done), most: crowd.max, mean: crowd.mean(), ..Outcome::default() };
     }
     let mut generic = Generic::new(spec.clone());
     let done = engine::run(&mut generic, &cx, &timeline);
     let width = generic.width();
-    Outcome { verdict: said(&done), most: width.most, mean: width.sum as f64 / width.returns.max(1) as f64 }
+    Outcome {
+        verdict: said(&done),
+        most: width.most,
+        mean: width.sum as f64 / width.returns.max(1) as f64,
+        ..Outcome::default()
+    }
 }
 
 fn said<T>(done: &Result<T, Stop>) -> &'static str {

@@ -1,6 +1,6 @@
 //! Records an object under real threads, and checks it: from a history, or online.
 //!
-//! `cargo run --release -p linpoint-subjects --example record -- OBJECT [threads=8] [operations=1000000] [adds=0.5] [others=0] [values=1000|distinct] [prefix=0] [work=0] [pauses=0]
+//! `cargo run --release -p linpoint-subjects --example record -- OBJECT [threads=8] [operations=1000000] [adds=0.5] [others=0] [values=1000|distinct] [prefix=0] [work=0] [pauses=0] [clients=1]
 //! [pinning=free|spread|together] [seed=1] [out=FILE] [check|watch|stress]`
 //!
 //! `out=` writes the history in the binary form; `check` (the default without `out=`) decides it here; `watch` lets the runtime monitor check while the threads run; `stress` repeats
@@ -40,6 +40,7 @@ fn main() -> Result<(), Failure> {
             Some(("prefix", value)) => load.prefix = value.parse()?,
             Some(("work", value)) => load.work = value.parse()?,
             Some(("pauses", value)) => load.pauses = value.parse()?,
+            Some(("clients", value)) => load.clients = value.parse()?,
             Some(("seed", value)) => load.seed = value.parse()?,
             Some(("rounds", value)) => rounds = value.parse()?,
             Some(("pinning", "free")) => load.pinning = Pinning::Free,
@@ -74,6 +75,7 @@ fn decide(entry: &Entry, load: &Load) -> Result<Answer, Failure> {
     let start = Instant::now();
     let mut history = record(&target, load);
     let recorded = start.elapsed();
+    let widest = history.widest();
     let rows = std::mem::take(&mut history.operations);
     let answer = check_rows(rows, &target.spec(), &mut history.symbols, &Options::default())?;
     let clean = match &answer.verdict {
@@ -87,7 +89,7 @@ fn decide(entry: &Entry, load: &Load) -> Result<Answer, Failure> {
         Verdict::Unknown(unknown) => format!("unknown: {unknown:?}"),
     };
     println!(
-        "{}: {} operations recorded in {:.2} s, decided by {} in {:.2} s: {clean}",
+        "{}: {} operations, {widest} open at the widest, recorded in {:.2} s, decided by {} in {:.2} s: {clean}",
         entry.name,
         answer.operations,
         recorded.as_secs_f64(),

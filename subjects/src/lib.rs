@@ -22,7 +22,7 @@
 //! | [`chase_lev_deque`] | work-stealing deque | `TAKE_WITHOUT_CAS` |
 //!
 //! [`priority`] has priority queues, with [`stm`] below two of them, and [`sets`] lists and hash sets: larger objects that are explored, recorded with real
-//! threads ([`record`]) under loads that [`guide`] may choose, and evaluated. Where nodes are freed while the object lives, [`reclaim`] says when.
+//! threads ([`record`]) under loads that [`guide`] may choose, held up inside an operation where [`stall`] is told to, and evaluated. Where nodes are freed while the object lives, [`reclaim`] says when.
 //!
 //! [`monitored`] has the objects of the runtime monitor: larger, with real threads only.
 //!
@@ -50,6 +50,7 @@ pub mod seqlock;
 pub mod sets;
 pub mod snapshot;
 pub mod spec;
+pub mod stall;
 pub mod stm;
 pub mod swap_queue;
 pub mod ticket_lock;

@@ -9,10 +9,13 @@
 //! **Logs** are allocated and touched before the threads start; a thread writes its own and nothing else. The first operations and the last are not
 //! those of the load: threads do not start or end together (Dragicevic 2011, section 6.4.3).
 //!
+//! **Clients.** With fewer cores than threads few operations are open at once, and a history says little. A thread may therefore serve several clients, as the threads of a server do: it takes the call of one, does what
+//! another asked for, hands a third its answer, as chance has it. Each client is a process of the history, its operation open from the moment the thread took its call until it handed over the answer.
+//!
 //! **Prefix.** The contents that the object starts with are put in before the threads start, and are operations of the history, one after the other.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use linpoint_history::rng::Rng;
 use linpoint_history::specs::codes::{priority_queue, set};
@@ -21,6 +24,7 @@ use linpoint_monitor::{Monitor, MonitorError};
 
 use crate::priority::PriorityQueue;
 use crate::sets::Set;
+use crate::stall::{self, Floor, Sights, Stall};
 
 /// Something that operations are done to.
 pub enum Target {
@@ -49,6 +53,10 @@ pub struct Load {
     pub work: u32,
     /// The share of operations after which a thread gives way.
     pub pauses: f64,
+    /// Clients of a thread; one is the thread itself.
+    pub clients: usize,
+    /// Where operations are held up.
+    pub stall: Option<Stall>,
     /// Where threads run.
     pub pinning: Pinning,
     /// Names the run. What the threads do follows from it, how they interleave does not.
@@ -66,6 +74,8 @@ impl Default for Load {
             prefix: 0,
             work: 0,
             pauses: 0.0,
+            clients: 1,
+            stall: None,
             pinning: Pinning::Free,
             seed: 1,
         }
@@ -95,6 +105,7 @@ struct Call {
 /// An operation as it was logged.
 #[derive(Clone, Copy)]
 struct Row {
+    client: u32,
     call: Call,
     result: ValueId,
     called: u64,
@@ -182,12 +193,19 @@ fn distinct(index: u32) -> u32 {
 
 /// Lets threads use an object, and gives the history, in order of return.
 pub fn record(target: &Target, load: &Load) -> History {
-    let mut logs = run(target, load, None);
+    record_with_sights(target, load).0
+}
+
+/// As [`record`]; and what was seen of the object's inside, where operations are held up.
+pub fn record_with_sights(target: &Target, load: &Load) -> (History, Sights) {
+    let (mut logs, sights) = run(target, load, None);
     let mut history = History { operations: Vec::new(), symbols: Symbols::new() };
     history.operations.reserve_exact(logs.iter().map(Vec::len).sum());
-    for (process, log) in logs.iter_mut().enumerate() {
-        let process = history.symbols.process_number(process as i64);
+    for (thread, log) in logs.iter_mut().enumerate() {
         for row in log.drain(..) {
+            // The prefix is the work of a process of its own.
+            let process = if thread == 0 { 0 } else { 1 + (thread - 1) * load.clients + row.client as usize };
+            let process = history.symbols.process_number(process as i64);
             let mut op = Operation::new(process, row.call.op);
             op.arg = target.argument(row.call, &mut history.symbols);
             (op.call, op.ret, op.result) = (row.called as i64, row.returned as i64, row.result);
@@ -196,7 +214,7 @@ pub fn record(target: &Target, load: &Load) -> History {
     }
     // Returns are numbered without gaps, so that each knows its place.
     history.operations.sort_unstable_by_key(|op| op.ret);
-    history
+    (history, sights)
 }
 
 /// Lets threads use an object under the runtime monitor, which checks while they run. Stops early once something was found.
@@ -235,19 +253,20 @@ struct Online<'a> {
     monitor: &'a Monitor,
 }
 
-/// The logs, that of the prefix first.
-fn run(target: &Target, load: &Load, online: Option<Online<'_>>) -> Vec<Vec<Row>> {
-    let clock = AtomicU64::new(0);
+/// The logs, that of the prefix first, and what was seen.
+fn run(target: &Target, load: &Load, online: Option<Online<'_>>) -> (Vec<Vec<Row>>, Sights) {
+    let floor = Floor::new(load.threads);
     let stop = AtomicBool::new(false);
-    let perform = |call: Call, log: &mut Vec<Row>| match &online {
-        Some(online) => {
-            (online.through)(call);
-        }
-        None => {
-            let called = clock.load(Ordering::SeqCst);
-            let result = target.perform(call);
-            let returned = clock.fetch_add(1, Ordering::SeqCst);
-            log.push(Row { call, result, called, returned });
+    // Without a monitor: the call is noted, done, and logged.
+    let called = || floor.clock.load(Ordering::SeqCst);
+    let done = |call: Call| match &online {
+        Some(online) => (online.through)(call),
+        None => target.perform(call),
+    };
+    let logged = |mut row: Row, log: &mut Vec<Row>| {
+        if online.is_none() {
+            row.returned = floor.clock.fetch_add(1, Ordering::SeqCst);
+            log.push(row);
         }
     };
     let room = |operations| if online.is_some() { Vec::new() } else { touched(operations) };
@@ -255,16 +274,40 @@ fn run(target: &Target, load: &Load, online: Option<Online<'_>>) -> Vec<Vec<Row>
     let mut rng = Rng::new(load.seed ^ 0x5eed);
     let full = Load { adds: 1.0, others: 0.0, ..load.clone() };
     for index in 0..load.prefix {
-        perform(target.choose(&full, &mut rng, index as u32), &mut prefix);
+        let call = target.choose(&full, &mut rng, index as u32);
+        let called = called();
+        logged(Row { client: 0, call, result: done(call), called, returned: 0 }, &mut prefix);
     }
     let start = Barrier::new(load.threads);
     let user = |thread: usize, mut log: Vec<Row>| {
         pin(load.pinning, thread);
         let mut rng = Rng::new(load.seed.wrapping_mul(1 << 8).wrapping_add(thread as u64));
         start.wait();
-        for index in 0..share(load, thread) {
-            let fresh = load.prefix + index * load.threads + thread;
-            perform(target.choose(load, &mut rng, fresh as u32), &mut log);
+        // What each client waits for: its call to be done, or, where there is a result, its answer.
+        let mut clients: Vec<Option<(Call, u64, Option<ValueId>)>> = vec![None; load.clients.max(1)];
+        let (mut index, all) = (0, share(load, thread));
+        let mut open = 0;
+        while index < all || open > 0 {
+            let client = if clients.len() > 1 { rng.below(clients.len() as u64) as usize } else { 0 };
+            match clients[client] {
+                None if index == all => continue,
+                None => {
+                    let fresh = load.prefix + index * load.threads + thread;
+                    let call = target.choose(load, &mut rng, fresh as u32);
+                    clients[client] = Some((call, called(), None));
+                    (index, open) = (index + 1, open + 1);
+                    continue;
+                }
+                Some((call, called, None)) => {
+                    clients[client] = Some((call, called, Some(done(call))));
+                    continue;
+                }
+                Some((call, called, Some(result))) => {
+                    logged(Row { client: client as u32, call, result, called, returned: 0 }, &mut log);
+                    clients[client] = None;
+                    open -= 1;
+                }
+            }
             for _ in 0..load.work {
                 std::hint::spin_loop();
             }
@@ -284,18 +327,26 @@ fn run(target: &Target, load: &Load, online: Option<Online<'_>>) -> Vec<Vec<Row>
         }
         log
     };
-    let user = &user;
+    let held_up = |thread: usize, log: Vec<Row>| match load.stall {
+        Some(stall) => stall::stalled(&floor, thread, stall, load.seed ^ thread as u64, || user(thread, log)),
+        None => (user(thread, log), Sights::default()),
+    };
+    let held_up = &held_up;
     let logs: Vec<_> = (0..load.threads).map(|thread| room(share(load, thread))).collect();
-    let mut all = vec![prefix];
+    let (mut all, mut sights) = (vec![prefix], Sights::default());
     std::thread::scope(|scope| {
         let threads: Vec<_> = logs
             .into_iter()
             .enumerate()
-            .map(|(thread, log)| scope.spawn(move || user(thread, log)))
+            .map(|(thread, log)| scope.spawn(move || held_up(thread, log)))
             .collect();
-        all.extend(threads.into_iter().map(|thread| thread.join().expect("the object does not panic")));
+        for thread in threads {
+            let (log, seen) = thread.join().expect("the object does not panic");
+            all.push(log);
+            sights.add(seen);
+        }
     });
-    all
+    (all, sights)
 }
 
 /// How many of the operations are this thread's.
@@ -305,8 +356,13 @@ fn share(load: &Load, thread: usize) -> usize {
 
 /// Room for a log whose pages are there already.
 fn touched(rows: usize) -> Vec<Row> {
-    let empty =
-        Row { call: Call { op: OpCode(0), arg: 0, to: 0 }, result: ValueId::NULL, called: 0, returned: 0 };
+    let empty = Row {
+        client: 0,
+        call: Call { op: OpCode(0), arg: 0, to: 0 },
+        result: ValueId::NULL,
+        called: 0,
+        returned: 0,
+    };
     let mut log = vec![empty; rows];
     log.clear();
     log

@@ -90,31 +90,36 @@ impl Stm {
     }
 
     /// The value of a word, and the header it had; `None` while a transaction owns it.
+    #[track_caller]
     pub fn peek(&self, word: &Word) -> Option<(u64, u64)> {
         let header = word.header.load(SeqCst);
         let value = word.data.load(SeqCst);
         (header & 1 == 0 && word.header.load(SeqCst) == header).then_some((value, header))
     }
 
-    /// Changes a word from one value to another if `condition` holds while nobody else can change it. What the condition looks at must be peeked at after the
-    /// word is owned, and by whoever changes that in a transaction the word must be read: then one of the two sees the other.
+    /// Changes a word from one value to another if `condition` holds while nobody else can change it. What the condition looks at must be peeked at then,
+    /// and whoever changes that in a transaction must read the word: then one of the two sees the other. Let the transaction read the word before this one owns it. If this one's
+    /// version comes before the transaction's, the transaction validates, and sees an owner or a new version. If it comes after, the transaction owned what it changes before the condition
+    /// is asked. So the version is taken *before* the condition: taken after it, there would be a transaction that sees no version but its own, does not validate, and is not seen either.
+    #[track_caller]
     pub fn change(&self, word: &Word, from: u64, to: u64, condition: impl FnOnce() -> bool) -> bool {
-        let header = word.header.load(SeqCst);
+        let mut header = word.header.load(SeqCst);
         if header & 1 == 1 || word.header.compare_exchange(header, self.owner(), SeqCst, SeqCst).is_err() {
             return false;
         }
-        let changes = word.data.load(SeqCst) == from && condition();
-        let header = if changes {
+        let fits = word.data.load(SeqCst) == from;
+        let version = fits.then(|| self.clock.fetch_add(1, SeqCst) + 1);
+        let changes = version.filter(|_| condition());
+        if let Some(version) = changes {
             word.data.store(to, SeqCst);
-            (self.clock.fetch_add(1, SeqCst) + 1) << 1
-        } else {
-            header
-        };
+            header = version << 1;
+        }
         word.header.store(header, SeqCst);
-        changes
+        changes.is_some()
     }
 
     /// As [`Stm::change`] without a condition, and without a new version: what a fast access must not do. A transaction that read the word before does not notice.
+    #[track_caller]
     pub fn change_unseen(&self, word: &Word, from: u64, to: u64) -> bool {
         let header = word.header.load(SeqCst);
         if header & 1 == 1 || word.header.compare_exchange(header, self.owner(), SeqCst, SeqCst).is_err() {
@@ -135,6 +140,7 @@ impl Stm {
 
 impl<'a> Transaction<'a> {
     /// The value of a word.
+    #[track_caller]
     pub fn read(&mut self, word: &'a Word) -> Result<u64, Abort<'a>> {
         loop {
             let header = word.header.load(SeqCst);
@@ -157,6 +163,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Stores a value.
+    #[track_caller]
     pub fn write(&mut self, word: &'a Word, value: u64) -> Result<(), Abort<'a>> {
         loop {
             let header = word.header.load(SeqCst);

@@ -2,7 +2,8 @@
 //!
 //! Histories are recorded by `subjects/examples/evaluate.rs` into `target/evaluation` and decided by the same program, a process a run, so that memory is each run's own. What was measured goes to
 //! `docs/evaluation/*.csv`, charts beside it; `docs/evaluation.md` tells what they say. Four suites: `length` (2 threads, growing histories), `threads` (200,000
-//! operations, 2 to 32 threads), `switches` (the text's optimisations, one off at a time) and `cores` (one history on one core and on all).
+//! operations, 2 to 32 processes, most of them in an operation all the time; and 2 to 32 threads as they come), `switches` (the text's optimisations, one off at a time) and `cores` (one history on one core and on all).
+//! An engine that does not end in a suite is not tried on what is larger.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +14,7 @@ use crate::bench::{Options, child};
 use crate::plot::{self, Frame, Scale, Series};
 
 /// Seconds that one run may take, and in a quick evaluation.
-const PATIENCE_S: [u32; 2] = [30, 8];
+const PATIENCE_S: [u32; 2] = [20, 8];
 /// The two shapes of the text: intervals short and long behind a lock, and of about equal length in transactions.
 const SHAPES: [&str; 2] = ["coarse-heap", "fine-stm-heap"];
 /// Metastates at most for 2 to 6 threads, as the text reports them (section 6.4.1).
@@ -32,6 +33,8 @@ struct Plan {
     prefix: u32,
     /// The share of operations that change a key.
     others: f64,
+    /// Clients of a thread, each a process of the history.
+    clients: u32,
 }
 
 /// What a run came to.
@@ -55,7 +58,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     let folder = crate::root().join("docs/evaluation");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let patience_s = PATIENCE_S[usize::from(options.quick)];
-    let mut bench = Bench { program, peers: options.peers.clone(), patience_s, rows: Vec::new() };
+    let mut bench =
+        Bench { program, peers: options.peers.clone(), patience_s, rows: Vec::new(), lost: Vec::new() };
     length(&mut bench, options.quick)?;
     threads(&mut bench, options.quick)?;
     switches(&mut bench)?;
@@ -86,29 +90,26 @@ fn length(bench: &mut Bench, quick: bool) -> Result<(), String> {
     };
     for object in SHAPES {
         for &operations in sizes {
-            let plan = Plan { object, threads: 2, operations, values: 1000, prefix: 0, others: 0.0 };
-            let few = operations <= 600_000;
-            let engines: &[&str] =
-                if few { &["paths", "text", "metastate", "count"] } else { &["metastate", "count"] };
-            bench.history("length", plan, engines)?;
+            let plan =
+                Plan { object, threads: 2, operations, values: 1000, prefix: 0, others: 0.0, clients: 1 };
+            bench.history("length", plan, &["paths", "porcupine", "text", "metastate", "count"])?;
         }
     }
     Ok(())
 }
 
-/// 200,000 operations, from 2 threads up; equal priorities, and none twice.
+/// 200,000 operations, from 2 processes up, most of them in an operation all the time; equal priorities, and none twice. And threads as they come.
 fn threads(bench: &mut Bench, quick: bool) -> Result<(), String> {
     let operations = if quick { 20_000 } else { 200_000 };
     for object in SHAPES {
-        for threads in [2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32] {
-            let plan = Plan { object, threads, operations, values: 1000, prefix: 0, others: 0.0 };
-            let engines: &[&str] = match threads {
-                0..=6 => &["paths", "text", "metastate", "count"],
-                7..=12 => &["text", "metastate", "count"],
-                _ => &["metastate", "count"],
-            };
-            bench.history("threads", plan, engines)?;
-            bench.history("threads", Plan { values: 0, ..plan }, &["monitor", "fastlin"])?;
+        for processes in [2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32] {
+            // Two threads have a core each on a small machine; an odd number of processes is one thread's.
+            let threads = if processes % 2 == 0 { 2 } else { 1 };
+            let clients = processes / threads;
+            let plan = Plan { object, threads, operations, values: 1000, prefix: 0, others: 0.0, clients };
+            bench.history("threads", plan, &["paths", "porcupine", "text", "metastate", "count"])?;
+            bench.history("threads-distinct", Plan { values: 0, ..plan }, &["monitor", "fastlin"])?;
+            bench.history("threads-as-they-come", Plan { clients: 1, ..plan }, &["metastate", "count"])?;
         }
     }
     Ok(())
@@ -130,7 +131,8 @@ fn switches(bench: &mut Bench) -> Result<(), String> {
     ];
     for object in ["coarse-heap", "naive-stm-heap"] {
         for threads in [3, 4] {
-            let plan = Plan { object, threads, operations: 5_000, values: 20, prefix: 0, others: 0.05 };
+            let plan =
+                Plan { object, threads, operations: 5_000, values: 20, prefix: 0, others: 0.05, clients: 1 };
             bench.history("switches", plan, &engines)?;
         }
     }
@@ -144,7 +146,7 @@ fn cores(bench: &mut Bench, quick: bool) -> Result<(), String> {
         ["coarse-heap", "hunt-heap", "sundell-tsigas", "naive-stm-heap", "fine-stm-heap", "striped-hash-set"]
     {
         let values = if object == "striped-hash-set" { 1000 } else { 16 };
-        let plan = Plan { object, threads: 8, operations, values, prefix: 1000, others: 0.0 };
+        let plan = Plan { object, threads: 8, operations, values, prefix: 1000, others: 0.0, clients: 1 };
         bench.history("cores", plan, &["one-core", "split", "one-core", "split"])?;
     }
     Ok(())
@@ -155,6 +157,8 @@ struct Bench {
     peers: Option<PathBuf>,
     patience_s: u32,
     rows: Vec<Row>,
+    /// Which engine did not end on which object of which suite.
+    lost: Vec<(&'static str, &'static str, String)>,
 }
 
 impl Bench {
@@ -166,18 +170,25 @@ impl Bench {
         let mut command = Command::new(&self.program);
         command.arg("record").arg(&file).arg(plan.object);
         command.args([plan.threads.to_string(), plan.operations.to_string(), plan.values.to_string()]);
-        command.args([plan.prefix.to_string(), "0".to_owned(), plan.others.to_string(), "1".to_owned()]);
+        command.args([plan.prefix.to_string(), plan.clients.to_string(), plan.others.to_string()]).arg("1");
         let (_, said) = child::run(command, 10 * self.patience_s)?;
         let mut fields = said.trim().split(',').skip(2);
         let widest = fields.next().and_then(|field| field.parse().ok()).ok_or("nothing was recorded")?;
         for &engine in engines {
-            let row = if engine == "fastlin" {
-                self.fastlin(&file, plan)?
-            } else {
-                Some(self.decide(&file, plan, engine)?)
+            let name = (suite, plan.object, engine.to_owned());
+            // The suite of switches is not one of growing sizes.
+            if self.lost.contains(&name) && suite != "switches" {
+                continue;
+            }
+            let row = match engine {
+                "fastlin" | "porcupine" => self.peer(&file, plan, engine)?,
+                _ => Some(self.decide(&file, plan, engine)?),
             };
             let Some(row) = row else { continue };
             let row = Row { suite, widest, ..row };
+            if row.verdict == "unknown" {
+                self.lost.push(name);
+            }
             eprintln!("{}", line(&row).trim_end());
             self.rows.push(row);
         }
@@ -207,17 +218,22 @@ impl Bench {
         })
     }
 
-    /// fastlin on the same history, where it was built; its time is the whole process's, reading included.
-    fn fastlin(&self, file: &Path, plan: Plan) -> Result<Option<Row>, String> {
-        let program = self.peers.as_ref().map(|folder| folder.join("fastlin/fastlin"));
+    /// fastlin or porcupine on the same history, where it was built; its time is the whole process's, reading included.
+    fn peer(&self, file: &Path, plan: Plan, name: &str) -> Result<Option<Row>, String> {
+        let place = if name == "fastlin" { "fastlin/fastlin" } else { "porcupine-driver/porcupine-driver" };
+        let program = self.peers.as_ref().map(|folder| folder.join(place));
         let Some(program) = program.filter(|program| program.exists()) else { return Ok(None) };
         let text = file.with_extension("txt");
         let mut command = Command::new(&self.program);
         command.arg("text").args([file, &text]);
-        child::run(command, self.patience_s)?;
+        child::run(command, 10 * self.patience_s)?;
         let mut command = Command::new(program);
-        command.args(["-t", "-x"]).arg(&text);
-        let (usage, said) = child::run(command, self.patience_s)?;
+        if name == "fastlin" {
+            command.args(["-t", "-x"]).arg(&text);
+        } else {
+            command.arg(&text).arg(format!("{}s", self.patience_s));
+        }
+        let (usage, said) = child::run(command, self.patience_s + 2)?;
         fs::remove_file(&text).map_err(|error| format!("{}: {error}", text.display()))?;
         let verdict = match said.split_whitespace().next().filter(|_| usage.ended.is_none()) {
             Some("1") => "holds",
@@ -228,7 +244,7 @@ impl Bench {
             suite: "",
             plan,
             widest: 0,
-            engine: "fastlin".to_owned(),
+            engine: name.to_owned(),
             verdict: verdict.to_owned(),
             read_s: 0.0,
             decide_s: usage.wall_s,
@@ -239,17 +255,17 @@ impl Bench {
     }
 
     fn csv(&self) -> String {
-        let head = "suite,object,threads,operations,values,prefix,others,widest,engine,verdict,read_s,decide_s,metastates_most,metastates_mean,peak_mib\n";
+        let head = "suite,object,threads,operations,values,prefix,others,clients,widest,engine,verdict,read_s,decide_s,metastates_most,metastates_mean,peak_mib\n";
         self.rows.iter().fold(head.to_owned(), |text, row| text + &line(row))
     }
 }
 
 fn line(row: &Row) -> String {
-    let Plan { object, threads, operations, values, prefix, others } = row.plan;
+    let Plan { object, threads, operations, values, prefix, others, clients } = row.plan;
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{},{object},{threads},{operations},{values},{prefix},{others},{},{},{},{:.3},{:.3},{},{:.2},{:.0}",
+        "{},{object},{threads},{operations},{values},{prefix},{others},{clients},{},{},{},{:.3},{:.3},{},{:.2},{:.0}",
         row.suite,
         row.widest,
         row.engine,
@@ -267,7 +283,12 @@ fn line(row: &Row) -> String {
 fn draw(rows: &[Row], folder: &Path) -> Result<(), String> {
     let series = |suite: &str, object: &str, engine: &str, point: &dyn Fn(&Row) -> (f64, f64)| {
         let wanted = |row: &&Row| {
-            (row.suite, row.plan.object, row.engine.as_str()) == (suite, object, engine)
+            let suite = if ["monitor", "fastlin"].contains(&engine) {
+                format!("{suite}-distinct")
+            } else {
+                suite.to_owned()
+            };
+            (row.suite, row.plan.object, row.engine.as_str()) == (suite.as_str(), object, engine)
                 && row.verdict == "holds"
         };
         rows.iter().filter(wanted).map(point).collect::<Vec<_>>()
@@ -276,14 +297,18 @@ fn draw(rows: &[Row], folder: &Path) -> Result<(), String> {
         ("paths", "brute force"),
         ("text", "the text's metastates"),
         ("metastate", "our metastates"),
+        ("porcupine", "porcupine"),
         ("monitor", "monitor, distinct"),
         ("fastlin", "fastlin, distinct"),
     ];
-    for (suite, x, scale) in [("length", "operations", Scale::Log), ("threads", "threads", Scale::Linear)] {
+    for (suite, x, scale) in [("length", "operations", Scale::Log), ("threads", "processes", Scale::Linear)] {
         for object in SHAPES {
             let point = |row: &Row| {
-                let size =
-                    if suite == "length" { row.plan.operations as f64 } else { f64::from(row.plan.threads) };
+                let size = if suite == "length" {
+                    row.plan.operations as f64
+                } else {
+                    f64::from(row.plan.threads * row.plan.clients)
+                };
                 (size, row.decide_s.max(0.001))
             };
             let lines: Vec<Series> = names
@@ -299,7 +324,7 @@ fn draw(rows: &[Row], folder: &Path) -> Result<(), String> {
             plot::lines(&folder.join(format!("{suite}-{object}.svg")), &frame, &lines)?;
         }
     }
-    let point = |row: &Row| (f64::from(row.plan.threads), row.most);
+    let point = |row: &Row| (f64::from(row.plan.threads * row.plan.clients), row.most);
     let mut lines =
         vec![Series { name: "reported in the text".to_owned(), points: TEXT_METASTATES.to_vec() }];
     for object in SHAPES {
@@ -311,7 +336,7 @@ fn draw(rows: &[Row], folder: &Path) -> Result<(), String> {
     lines.retain(|line| !line.points.is_empty());
     let frame = Frame {
         title: "Metastates kept at most, 200,000 operations",
-        x: "threads",
+        x: "processes",
         y: "metastates",
         x_scale: Scale::Linear,
         y_scale: Scale::Log,

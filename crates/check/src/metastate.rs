@@ -11,6 +11,7 @@
 //! future of another is dropped (dominated). `docs/soundness.md` has the arguments.
 
 pub mod ahead;
+pub mod changing_keys;
 pub mod counter;
 pub mod generic;
 mod meter;

@@ -8,6 +8,7 @@ use linpoint_history::{Builtin, Kind};
 
 use crate::depth_first::DepthFirst;
 use crate::engine::Engine;
+use crate::metastate::changing_keys::ChangingKeys;
 use crate::metastate::counter::CounterMetastate;
 use crate::metastate::generic::Generic;
 use crate::metastate::priority_queue::PriorityQueueMetastates;
@@ -99,6 +100,7 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
             vec![
                 monitor(|_| Box::new(PriorityQueueMonitor::new())),
                 metastate(|_| Box::new(PriorityQueueMetastates::new())),
+                metastate(|_| Box::new(ChangingKeys::new())),
             ]
         }
         Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Kv => vec![

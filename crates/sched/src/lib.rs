@@ -22,6 +22,7 @@ pub mod hint;
 mod local;
 mod local_state;
 mod location;
+pub mod pace;
 mod panics;
 mod races;
 pub mod random;

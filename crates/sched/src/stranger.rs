@@ -3,7 +3,7 @@
 //! A thread started by std runs when the OS likes: the explorer neither sees what it does nor decides when, so nothing it
 //! reports would mean anything. Where a shim is used outside an exploration while others explore, the address is
 //! noted; at the end of a run the explorer looks whether it was one of the program's own. That costs the shims the
-//! reading of a flag outside explorations, and nothing inside.
+//! reading of a flag outside explorations, and nothing inside. The same flag says whether a thread has a pacer (`pace.rs`).
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -11,6 +11,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::failure::Failure;
+use crate::pace;
+
+/// How many executions there are in the process, and threads with a pacer.
+static ATTENTIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// How many executions there are in the process.
 static EXECUTIONS: AtomicUsize = AtomicUsize::new(0);
@@ -37,28 +41,40 @@ struct Use {
 
 /// An execution comes to be.
 pub(crate) fn arrive() {
+    ATTENTIVE.fetch_add(1, Ordering::Relaxed);
     EXECUTIONS.fetch_add(1, Ordering::Relaxed);
     OWN.set(OWN.get() + 1);
 }
 
 /// An execution goes.
 pub(crate) fn leave() {
+    ATTENTIVE.fetch_sub(1, Ordering::Relaxed);
     EXECUTIONS.fetch_sub(1, Ordering::Relaxed);
     OWN.set(OWN.get() - 1);
+}
+
+/// A thread has a pacer from now on, or no longer.
+pub(crate) fn paced(begins: bool) {
+    if begins {
+        ATTENTIVE.fetch_add(1, Ordering::Relaxed);
+    } else {
+        ATTENTIVE.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A shim at `address` is used outside any exploration.
 #[inline]
 #[track_caller]
 pub(crate) fn uses(address: usize) {
-    if EXECUTIONS.load(Ordering::Relaxed) > 0 {
+    if ATTENTIVE.load(Ordering::Relaxed) > 0 {
         note(address, Location::caller());
     }
 }
 
 #[cold]
 fn note(address: usize, site: &'static Location<'static>) {
-    if OWN.try_with(Cell::get).unwrap_or(1) > 0 {
+    pace::tell(address, site);
+    if EXECUTIONS.load(Ordering::Relaxed) == 0 || OWN.try_with(Cell::get).unwrap_or(1) > 0 {
         return;
     }
     let thread = std::thread::current().name().map(str::to_owned);

@@ -303,7 +303,7 @@ impl Hint {
     }
 }
 
-#[linpoint::object(spec = crate::spec::PriorityQueue, new = Self::with_capacity(7))]
+#[linpoint::object(spec = crate::spec::PriorityQueue, new = Self::with_capacity(8))]
 impl<const MUTATION: u8> FineStmHeap<u32, MUTATION> {
     /// Puts `priority` in.
     pub fn insert(&self, priority: u32) {

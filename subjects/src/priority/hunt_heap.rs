@@ -17,7 +17,7 @@
 //! is in the heap or under the locks of a removal that moves down, which nobody overtakes; so the root is the smallest. Of an insertion, where its element is first compared with an
 //! available parent and stays, or where it is made available at the root, or where a removal takes it.
 //!
-//! Mutation [`COUNTS_AS_ARRIVED`]: a removal that swaps an element on its way up from a leaf makes it available. Expected: not linearizable; its insertion ends, it stays below a
+//! Mutation [`COUNTS_AS_ARRIVED`]: a removal that swaps an element on its way up from a leaf near the root makes it available. Expected: not linearizable; its insertion ends, it stays below a
 //! larger element, and that one is removed first.
 
 use linpoint::sync::{Mutex, MutexGuard};
@@ -28,7 +28,7 @@ use crate::priority::{bit_reversed, has_operations};
 /// A removal lets go of the last element's node before it locks the root: the algorithm as it was published.
 pub const PUBLISHED: u8 = 1;
 
-/// An element that a removal moves up from a leaf is no longer on its way.
+/// An element that a removal moves up from a leaf near the root is no longer on its way.
 pub const COUNTS_AS_ARRIVED: u8 = 2;
 
 /// A priority queue of bounded size.
@@ -75,6 +75,7 @@ impl<P: Ord + Copy, const MUTATION: u8> HuntHeap<P, MUTATION> {
         }
     }
 
+    #[track_caller]
     fn lock(&self, at: usize) -> MutexGuard<'_, Node<P>> {
         self.nodes[at].lock().expect("nothing panics while it holds the lock")
     }
@@ -172,6 +173,7 @@ impl<P: Ord + Copy, const MUTATION: u8> HuntHeap<P, MUTATION> {
             }
             std::mem::swap(&mut *child, &mut *node);
             if MUTATION == COUNTS_AS_ARRIVED
+                && at < 4
                 && self.nodes.get(2 * below).is_none_or(|_| self.lock(2 * below).tag == Tag::Empty)
             {
                 node.tag = Tag::Available;
@@ -187,7 +189,7 @@ fn empty<P>(mut node: MutexGuard<'_, Node<P>>) -> Option<P> {
     node.element.take()
 }
 
-#[linpoint::object(spec = crate::spec::PriorityQueue, new = Self::with_capacity(7))]
+#[linpoint::object(spec = crate::spec::PriorityQueue, new = Self::with_capacity(8))]
 impl<const MUTATION: u8> HuntHeap<u32, MUTATION> {
     /// Puts `priority` in.
     pub fn insert(&self, priority: u32) {

@@ -127,7 +127,7 @@ impl<P: Packed, const MUTATION: u8> NaiveStmHeap<P, MUTATION> {
     }
 }
 
-#[linpoint::object(spec = crate::spec::PriorityQueue, new = Self::with_capacity(7))]
+#[linpoint::object(spec = crate::spec::PriorityQueue, new = Self::with_capacity(8))]
 impl<const MUTATION: u8> NaiveStmHeap<u32, MUTATION> {
     /// Puts `priority` in.
     pub fn insert(&self, priority: u32) {

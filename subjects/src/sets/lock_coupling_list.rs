@@ -50,6 +50,7 @@ impl<K> Link<K> {
         Link { lock: Mutex::new(()), to: AtomicPtr::new(to) }
     }
 
+    #[track_caller]
     fn lock(&self) -> MutexGuard<'_, ()> {
         self.lock.lock().expect("nothing panics while it holds the lock")
     }

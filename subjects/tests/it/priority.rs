@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use linpoint::{Check, Object, Scenario, check};
+use linpoint::{Check, Object, Scenario, Search, check};
 use linpoint_subjects::priority::coarse_heap::{CoarseHeap, LATE_LENGTH};
 use linpoint_subjects::priority::fine_stm_heap::{FineStmHeap, PEAK_STOPS_AT_DIRTY, PLACE_LOOKS_UP_ONLY};
 use linpoint_subjects::priority::hunt_heap::{COUNTS_AS_ARRIVED, HuntHeap, PUBLISHED};
@@ -26,6 +26,46 @@ fn passes<O: Object>(check: Check<O>) {
     let report = check.time_limit(Duration::from_secs(2)).report();
     println!("{report}");
     assert!(report.counterexample.is_none(), "{report}");
+}
+
+/// Nothing wrong in any schedule with so many preemptions, and the search ends: 3 threads × 2 operations on an object that is empty, and on one that holds something.
+#[track_caller]
+fn passes_bounded<O: Object<Spec = PriorityQueue>>(preemptions: u32) {
+    let threads =
+        || vec![vec![Insert(1), RemoveMin()], vec![Insert(2), RemoveMin()], vec![RemoveMin(), Insert(1)]];
+    for before in [vec![], vec![Insert(2)]] {
+        let scenario = Scenario { before, threads: threads(), after: vec![RemoveMin()] };
+        let search = Search::Preemptions(preemptions);
+        let check = check::<O>().scenario(scenario).search(search);
+        let report = check.time_limit(Duration::from_secs(300)).report();
+        assert!(report.counterexample.is_none(), "{report}");
+        let coverage = &report.coverage;
+        assert!(coverage.complete == 1 || coverage.least_bound >= Some(preemptions), "{report}");
+    }
+}
+
+/// `cargo run --release -p linpoint-subjects --example queues -- 2 600 all` goes through every scenario of this size.
+#[test]
+fn three_threads_with_two_operations() {
+    passes_bounded::<CoarseHeap>(2);
+    passes_bounded::<HuntHeap>(2);
+    passes_bounded::<sundell_tsigas::Explored>(2);
+    passes_bounded::<NaiveStmHeap>(1);
+    passes_bounded::<FineStmHeap>(1);
+}
+
+/// Who frees a place and who claims one below it must not miss each other: the transaction that frees validates only if there was another version, so the claim's must
+/// be taken before it looks. Two preemptions show it.
+#[test]
+fn a_place_is_not_claimed_below_one_that_is_freed() {
+    let scenario = Scenario {
+        before: vec![],
+        threads: vec![vec![Insert(2)], vec![Insert(1), RemoveMin()]],
+        after: vec![RemoveMin()],
+    };
+    let check = check::<FineStmHeap>().scenario(scenario).search(Search::Preemptions(2));
+    let report = check.time_limit(Duration::from_secs(300)).report();
+    assert!(report.counterexample.is_none() && report.coverage.least_bound >= Some(2), "{report}");
 }
 
 /// Something is wrong with it; on an idle machine it takes a second or two at most.

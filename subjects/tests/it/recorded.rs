@@ -6,7 +6,8 @@ use linpoint_history::history::is_sorted_by_return;
 use linpoint_history::{Basis, Verdict};
 use linpoint_monitor::{Conclusion, Monitor};
 use linpoint_subjects::catalogue::{self, Entry};
-use linpoint_subjects::record::{Load, Pinning, record, watch};
+use linpoint_subjects::guide::Guide;
+use linpoint_subjects::record::{Load, Pinning, record, record_with_sights, watch};
 
 #[track_caller]
 fn verdict(entry: &Entry, load: &Load, choice: Choice) -> Verdict {
@@ -81,18 +82,56 @@ fn stamps() {
     }
 }
 
-/// A near-empty queue and many turns: the broken heap answers "empty" though something is in.
+/// Loads chosen by coverage, with threads held up inside an operation, find every error soon, and its core is small. (`--example until_found` measures how soon, beside the usual load.)
 #[test]
-fn a_broken_heap_is_found() {
-    let entry = catalogue::find("coarse-heap/late-length").expect("it is there");
-    let load = Load { threads: 4, operations: 50_000, values: Some(4), ..Load::default() };
-    let found =
-        (0..200).find_map(|seed| match verdict(entry, &Load { seed, ..load.clone() }, Choice::Auto) {
-            Verdict::Violated(example) => Some(example),
-            _ => None,
-        });
-    let example = found.expect("ten million operations show it");
-    assert!(example.core.len() <= 8 && example.rechecked, "{example:?}");
+fn guided_loads_find_every_error() {
+    for entry in catalogue::ALL.iter().filter(|entry| !entry.is_correct()) {
+        let usual = Load { prefix: 100, values: Some(250), ..Load::default() };
+        let mut guide = Guide::new(&usual, false, 7);
+        let mut operations = 0;
+        let example = loop {
+            assert!(operations < 500_000, "{}: nothing found in {operations} operations", entry.name);
+            let (target, load) = ((entry.make)(), guide.choose());
+            let (mut history, sights) = record_with_sights(&target, &load);
+            guide.learn(&load, &history, sights);
+            let rows = std::mem::take(&mut history.operations);
+            let options = Options::default();
+            let answer = check_rows(rows, &target.spec(), &mut history.symbols, &options).expect("a history");
+            operations += load.operations;
+            if let Verdict::Violated(example) = answer.verdict {
+                break example;
+            }
+        };
+        println!("{}: {operations} operations, a core of {}", entry.name, example.core.len());
+        assert!(example.core.len() <= 8 && example.rechecked, "{}: {example:?}", entry.name);
+    }
+}
+
+/// Held up or not, correct objects are correct.
+#[test]
+fn guided_loads_find_nothing_wrong_with_correct_objects() {
+    for entry in correct() {
+        let mut guide = Guide::new(&Load { prefix: 100, values: Some(250), ..Load::default() }, false, 3);
+        for _ in 0..15 {
+            let (target, load) = ((entry.make)(), guide.choose());
+            let (history, sights) = record_with_sights(&target, &load);
+            guide.learn(&load, &history, sights);
+            holds(entry, &Load { seed: load.seed + 1, ..load }, Choice::Auto);
+        }
+    }
+}
+
+/// A thread's clients are processes, with operations that overlap.
+#[test]
+fn clients() {
+    for entry in correct() {
+        let load = Load { threads: 2, clients: 6, operations: 6_000, values: Some(20), ..Load::default() };
+        let history = record(&(entry.make)(), &load);
+        let widest = history.widest();
+        // On a busy machine the two threads may hardly meet.
+        assert!((5..=12).contains(&widest), "{}: {widest} were open", entry.name);
+        holds(entry, &load, Choice::Auto);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of the engines against the oracle.
 
 mod brute;
+mod changing_keys;
 mod corpus;
 mod counter;
 mod decide;
