@@ -3,7 +3,7 @@
 //! 1. The analysis with the points that the program gives, if it gives any.
 //! 2. Else, or if that fails, with inferred ones, each for a moment.
 //! 3. If nothing was proved: small clients are explored for a run that shows what is wrong.
-//! 4. If there is none, those that failed are tried again with more told apart ([`mod@crate::refine`]), then the candidates that took too long, and then larger clients.
+//! 4. If there is none, the candidates that took too long are tried again; then those that failed, with more told apart ([`mod@crate::refine`]); and then larger clients.
 //!
 //! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]).
 
@@ -212,9 +212,6 @@ impl Attempt<'_, '_> {
         if let Some(found) = refute(&named, mode, self.left(SMALL_CLIENTS), &sizes, memory) {
             return Verdict::Refuted(Box::new(found));
         }
-        if let Some(proof) = self.refined() {
-            return Verdict::Proved(Box::new(proof));
-        }
         if let Ok(layout) = Layout::new(self.program) {
             for points in std::mem::take(&mut self.late) {
                 let left = self.left(Duration::from_secs(3600));
@@ -224,6 +221,9 @@ impl Attempt<'_, '_> {
                     return Verdict::Proved(Box::new(Proof { points, invariant, given_failed, precision }));
                 }
             }
+        }
+        if let Some(proof) = self.refined() {
+            return Verdict::Proved(Box::new(proof));
         }
         let sizes = [(3, 1), (3, 2), (2, 3)];
         if let Some(found) = refute(&named, mode, self.left(LARGE_CLIENTS), &sizes, memory) {
