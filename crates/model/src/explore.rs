@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::interp::{ErrorKind, Machine, State};
-use linpoint_lang::program::{ClaimId, Word};
+use linpoint_lang::program::{ClaimId, ClientThread, OpId, Word};
 
 use crate::claims::Claims;
-use crate::client::{Workload, arguments, is_data_independent};
+use crate::client::{FRESH, Workload, arguments, is_data_independent};
 use crate::data::Data;
 use crate::fusion::{Noticed, local_nodes};
 use crate::monitor::Monitor;
@@ -245,6 +245,24 @@ pub fn explore_watched(
     }
 }
 
+/// Calls of a thread, and pieces of data that were given out, are counted in a byte of a state.
+const MOST_CALLS: usize = u8::MAX as usize;
+
+/// How many pieces of data, each different from all others, a run may give out at the most.
+fn pieces_of_data(workload: &Workload, arguments: &[Vec<Vec<Word>>]) -> usize {
+    let of_op = |op: &OpId| {
+        let fresh = |args: &Vec<Word>| args.iter().filter(|word| **word == FRESH).count();
+        arguments[op.index()].iter().map(fresh).max().unwrap_or(0)
+    };
+    let of_thread = |thread: &ClientThread| match thread {
+        ClientThread::Any(ops, times) => {
+            (*times as usize).saturating_mul(ops.iter().map(of_op).max().unwrap_or(0))
+        }
+        ClientThread::Calls(_) => 0,
+    };
+    workload.threads.iter().map(of_thread).fold(0, usize::saturating_add)
+}
+
 /// Everything that can be worked out before a search.
 pub(crate) fn explorer<'p>(
     program: &'p Program,
@@ -265,16 +283,25 @@ pub(crate) fn explorer<'p>(
     if bounds.preemptions.is_some() && bounds.progress != Demand::Nothing {
         return Err(Limit::CannotStart("progress cannot be told from some of the runs".into()));
     }
+    let distinct = is_data_independent(program);
+    let arguments = arguments(&machine, workload, distinct);
+    if (0..threads).any(|thread| workload.calls(thread) > MOST_CALLS) {
+        return Err(Limit::CannotStart(format!("a thread with more than {MOST_CALLS} operations")));
+    }
+    if pieces_of_data(workload, &arguments) > MOST_CALLS {
+        return Err(Limit::CannotStart(format!(
+            "operations with more than {MOST_CALLS} pieces of data, all of them different"
+        )));
+    }
     machine.watched = claims.is_some();
     let of_threads =
         bounds.preemptions.is_some() || matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
     let reference = Reference::new(program, &sizes, threads);
     let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread);
-    let distinct = is_data_independent(program);
     let renamed = bounds.reductions.data && claims.is_none();
     let data = if renamed { Data::new(&machine, workload, distinct) } else { None };
     Ok(Explorer {
-        arguments: arguments(&machine, workload, distinct),
+        arguments,
         local: match bounds.reductions.fusion {
             true => {
                 let (points, claims) = (mode == Mode::AtPoints, claims.is_some());

@@ -122,3 +122,21 @@ fn data_that_is_compared() {
         }
     }
 }
+
+/// Calls and pieces of data are counted in a byte: where that is too little, nothing is searched, and nothing is claimed.
+#[test]
+fn more_calls_than_a_state_can_count() {
+    let text = "object R : register {
+      shared v: data?
+      op write(x: data) { v = some(x) }
+      op read() -> data? { return v }
+    }";
+    let program = compile(text).0.remove(0);
+    for (threads, ops, starts) in [(1, 255, true), (1, 256, false), (2, 128, false)] {
+        let workload = Workload::general(&program, threads, ops);
+        let bounds = Bounds { states: Some(1_000), ..Bounds::default() };
+        let explored = explore(&program, &workload, Mode::Anywhere, &bounds);
+        let refused = format!("{:?}", explored.verdict).contains("CannotStart");
+        assert_eq!(refused, !starts, "{threads} x {ops}: {:?}", explored.verdict);
+    }
+}
