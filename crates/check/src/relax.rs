@@ -116,9 +116,8 @@ impl Engine for Relaxed {
         let plain_cx = Context { spec: &self.plain, ..*cx };
         let found = engine::run(self.inner.as_mut(), &plain_cx, &plain);
         let outer = |id: OpId| if id.as_pending().is_some() { id } else { OpId(numbers[id.0 as usize]) };
-        let last = OpId((self.rows.len() as u32).saturating_sub(1));
         let found = found.map_err(|stop| match stop {
-            Stop::Violated(violation) => Stop::Violated(as_answered(cx.spec, violation, outer, last)),
+            Stop::Violated(violation) => Stop::Violated(as_answered(cx.spec, violation, outer)),
             other => other,
         })?;
         let order: Vec<OpId> = found.into_iter().map(outer).collect();
@@ -188,15 +187,13 @@ fn is_removal(kind: Kind, op: OpCode) -> bool {
 }
 
 /// A violation of the plain collection, with the numbers and answers of the other.
-fn as_answered(spec: &Builtin, violation: Violation, outer: impl Fn(OpId) -> OpId, last: OpId) -> Violation {
+fn as_answered(spec: &Builtin, violation: Violation, outer: impl Fn(OpId) -> OpId) -> Violation {
     let mut core = violation.core;
     if spec.answers_insertions() {
         let answered = |row: &&mut Operation| !row.is_pending() && is_insertion(spec.kind, row.op());
         core.iter_mut().filter(answered).for_each(|row| row.result = ValueId::TRUE);
     }
-    // The stack monitor is given all rows at once, and may find what is wrong with rows far behind the one it names: without a core the whole history is meant.
-    let whole = core.is_empty() && spec.kind == Kind::Stack;
-    Violation { at: if whole { last } else { outer(violation.at) }, core, ..violation }
+    Violation { at: outer(violation.at), core, ..violation }
 }
 
 /// An order of the operations that are not idle.

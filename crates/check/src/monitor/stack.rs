@@ -207,10 +207,14 @@ impl StackMonitor {
     fn violated(&self, wrong: Wrong, cx: &Context<'_>, timeline: &Timeline) -> Stop {
         let shift = self.windows.shift();
         let entries = self.entries(timeline);
-        let at = |number: u32| OpId(number.min(wrong.at).max(shift) - shift);
+        let at = |number: u32| OpId(number.max(shift) - shift);
         Stop::Violated(match explain::explain(&entries, self.windows.gap(), None, cx.symbols) {
-            Some(found) => Violation { at: at(found.at), core: found.core, reason: found.reason },
-            None => Violation { at: at(wrong.at), core: Vec::new(), reason: String::new() },
+            Some(found) => {
+                Violation { at: at(found.at.min(wrong.at)), core: found.core, reason: found.reason }
+            }
+            // The operation that finds no place may have returned long before the others that are to blame, so that the history up to its
+            // return can be explained. Up to the end of the window it cannot: what survives is popped only after that.
+            None => Violation { at: at(self.windows.gap() - 1), core: Vec::new(), reason: String::new() },
         })
     }
 
@@ -227,7 +231,8 @@ impl StackMonitor {
         };
         // Without all rows, only those whose mates are known tell the truth.
         let first = if base == shift { base } else { self.kept_base };
-        for survivor in self.windows.survivors().iter().filter(|survivor| survivor.number < first) {
+        let survivors = self.windows.survivors().iter().chain(self.windows.gone());
+        for survivor in survivors.filter(|survivor| survivor.number < first) {
             entries.push(entry(&survivor.row(), survivor.earliest, survivor.number));
         }
         for number in first..timeline.end() + shift {

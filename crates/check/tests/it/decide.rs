@@ -53,6 +53,25 @@ fn touching_operations_of_one_process() {
     );
 }
 
+/// What is wrong with a stack may lie far behind the operation that finds no place.
+#[test]
+fn what_a_stack_began_with_is_popped_from_under_a_value() {
+    let initial = Value::list([Value::Int(4)]);
+    let spec = Builtin::new(Kind::Stack).with_initial(initial);
+    let text =
+        "push 1 [0,11]; pop -> 3 [6,24]; pop -> 2 [18,21]; pop -> 4 [27,50]; push 2 [17,23]; push 3 [21,50]";
+    let mut history = notation::parse(spec.signature(), text).expect("the notation");
+    let rows = history.operations.clone();
+    let options = Options::default();
+    let answer = check_rows(rows, &spec, &mut history.symbols, &options).expect("a verdict");
+    let Verdict::Violated(found) = answer.verdict else { panic!("{answer:?}") };
+    assert!(found.rechecked);
+    let core = [history.operations[0], history.operations[3]];
+    assert_eq!(found.core, core, "push 1 and pop -> 4");
+    let budget = Budget::unlimited();
+    assert!(!brute::search(&spec, &core, &history.symbols, &budget).expect("no limit").holds());
+}
+
 #[test]
 fn a_pending_operation_touches_the_last_of_its_process() {
     check("snapshot", "p3: scan -> [3,4] [6,6]; p2: write [0,3] [6,6]; p2: write [1,4] [6,..]", true);

@@ -131,6 +131,26 @@ fn reasons() {
     );
 }
 
+/// Removals of one value that wait for each other: what is wrong must be said when the first of them returns without effect, before an order
+/// is written that has it later.
+#[test]
+fn removals_of_one_value_that_overlap() {
+    let not_inserted = "remove_min -> 7 [0,10]; insert 9 [0,1]; remove_min -> 7 [2,5]; remove_min -> 7 [2,100]; insert 7 [20,30]";
+    let covered = "insert 3 [0,1]; insert 7 [0,1]; remove_min -> 7 [2,20]; insert 9 [2,3]; remove_min -> 7 [4,10]; remove_min -> 7 [4,100]; remove_min -> 3 [30,31]";
+    let spec = Builtin::new(Kind::PriorityQueue);
+    for (text, returned) in [(not_inserted, 5), (covered, 20)] {
+        check(text, Outcome::Violated);
+        let history = notation::parse(spec.signature(), text).expect("the notation");
+        let budget = Budget::unlimited();
+        let cx = Context { symbols: &history.symbols, spec: &spec, budget: &budget };
+        let timeline = Timeline::of(&history.operations, Ties::Strict);
+        match engine::run(&mut PriorityQueueMonitor::new(), &cx, &timeline) {
+            Err(Stop::Violated(violation)) => assert_eq!(timeline.op(violation.at).ret, returned, "{text}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 /// Random histories; gives how many held, were violated, were not supported.
 fn compare_random(seed: u64, count: u32) -> [u32; 3] {
     let mut rng = Rng::new(seed);

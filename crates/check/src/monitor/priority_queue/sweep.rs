@@ -397,27 +397,36 @@ impl Sweep {
             }
             return Ok(());
         }
-        self.removal_returns(timeline, row, note)
+        self.removal_returns(timeline, row)
     }
 
     /// A removal returns. If it did not take effect that is an error, unless its value may yet be inserted again.
     #[cold]
-    fn removal_returns(&mut self, timeline: &Timeline, row: &Operation, note: u32) -> Result<(), Failure> {
+    fn removal_returns(&mut self, timeline: &Timeline, row: &Operation) -> Result<(), Failure> {
         let gap = self.gap;
-        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.removal == gap) {
-            if waiting.place != REPEATED {
-                let inserted = waiting.start <= gap;
-                return Err(if inserted { Failure::Covered(*waiting) } else { Failure::NotInserted });
-            }
+        // No insertion of it was called by now: whoever else removes the value, one that is called later comes too late for this removal.
+        if let Seen::At(place) = self.values.get(row.result.0)
+            && self.elements.get(place).earliest == u32::MAX
+        {
+            return Err(Failure::NotInserted);
+        }
+        // The removal itself comes before those of the same value that were put off until it returns.
+        let mut returning = self.waiting.iter().filter(|waiting| waiting.removal == gap).peekable();
+        let repeated = returning.peek().is_some();
+        if let Some(waiting) = returning.find(|waiting| waiting.place != REPEATED) {
+            let inserted = waiting.start <= gap;
+            return Err(if inserted { Failure::Covered(*waiting) } else { Failure::NotInserted });
+        }
+        if repeated {
             // Until the other removal returns, its value might be inserted again, and then this is not for us.
             let ahead = (gap + 1..timeline.end()).map(OpId).find(|&id| {
                 let op = timeline.op(id);
-                timeline.earliest(id) <= gap && op.op() == REMOVE && op.result == waiting.value
+                timeline.earliest(id) <= gap && op.op() == REMOVE && op.result == row.result
             });
             let Some(other) = ahead else { return Err(Failure::RemovedTwice) };
-            waiting.removal = other.0;
-        } else if note != NONE && row.result != ValueId::NULL {
-            return Err(Failure::NotInserted);
+            for waiting in self.waiting.iter_mut().filter(|waiting| waiting.removal == gap) {
+                waiting.removal = other.0;
+            }
         }
         if row.result == ValueId::NULL && self.empties.contains(&gap) {
             return Err(Failure::NotEmpty);

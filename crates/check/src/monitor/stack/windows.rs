@@ -97,6 +97,8 @@ pub struct Windows {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     pub(super) popped: Vec<Popped>,
+    /// Survivors of earlier windows that were popped in this one: what is wrong with it is explained from them, too.
+    gone: Vec<Survivor>,
     pub(super) fresh: Vec<u32>,
     pub(super) items: Vec<Item>,
     order: Vec<Peeled>,
@@ -150,6 +152,11 @@ impl Windows {
 
     pub fn survivors(&self) -> &[Survivor] {
         &self.survivors
+    }
+
+    /// What survived until the last window and was popped in it.
+    pub fn gone(&self) -> &[Survivor] {
+        &self.scratch.gone
     }
 
     pub fn memory(&self) -> usize {
@@ -300,7 +307,7 @@ impl Windows {
     /// Takes the values popped in this window from the survivors, puts their pushes into holes, moves what survives above
     /// them, and adds this window's survivors.
     fn update_survivors(&mut self, pairs: &Pairs, rows: Rows<'_>, out: &mut Witness) -> Result<(), Wrong> {
-        let scratch = &self.scratch;
+        let scratch = &mut self.scratch;
         if let Some(deepest) = scratch.popped.first().filter(|popped| popped.at != NONE) {
             let shift = self.shift;
             let hole = scratch.blocks[0].left;
@@ -320,11 +327,14 @@ impl Windows {
             let mut kept = start;
             for at in start..self.survivors.len() {
                 if gone.next_if_eq(&(at as u32)).is_some() {
+                    scratch.gone.push(self.survivors[at]);
                     continue;
                 }
                 let mut survivor = self.survivors[at];
                 if survivor.hole > hole {
                     if survivor.earliest > hole {
+                        // Those between have moved down, or are gone.
+                        self.survivors.drain(kept..at);
                         return Err(Wrong { at: scratch.popped[0].pop });
                     }
                     survivor.hole = hole;
@@ -435,6 +445,7 @@ impl Windows {
 impl Scratch {
     pub(super) fn clear(&mut self) {
         self.popped.clear();
+        self.gone.clear();
         self.fresh.clear();
         self.items.clear();
         self.order.clear();
