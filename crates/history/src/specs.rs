@@ -116,7 +116,7 @@ impl Builtin {
         Builtin { kind, capacity: None, spurious: false, initial, signature: names::signature(kind, false) }
     }
 
-    /// The one form of answers that mean the same, which [`Builtin::outcomes`](Spec::outcomes) gives: `true` that says no more than "done" is null, and a scan shows no
+    /// The one form of answers that mean the same, which the steps of the specification give: `true` that says no more than "done" is null, and a scan shows no
     /// cells after the last that was written.
     pub fn plain_answer(&self, op: OpCode, answer: Value) -> Value {
         match answer {
