@@ -236,13 +236,7 @@ impl Exec<'_, '_> {
 
     pub(crate) fn act(&mut self, action: &Action) -> Done<()> {
         match action {
-            Action::Assume(e) => {
-                if self.condition(e)? {
-                    Ok(())
-                } else {
-                    Err(Stop::Disabled)
-                }
-            }
+            Action::Assume(e) => self.assume(e, true),
             Action::Assert(e, _) => {
                 if self.condition(e)? {
                     Ok(())

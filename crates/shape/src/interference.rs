@@ -17,7 +17,7 @@ pub(crate) const ANYONE: Thread = Thread { pc: PROBE, effect: Effect::Open, seen
 /// What a view and a record must share to be merged.
 pub(crate) type Shared = (u64, Vec<Mask>);
 
-/// What a heap may be after the record's step. The heap's thread is [`ANYONE`].
+/// What a heap may be after the record's step, besides what it is. The heap's thread is [`ANYONE`].
 pub(crate) fn interference(
     steps: &Steps<'_, '_>,
     heap: &Structure,
@@ -31,13 +31,14 @@ pub(crate) fn interference(
         if halt.is_some() {
             return;
         }
-        match steps.edge(&s, 1, usize::from(at.1), false, true) {
+        match steps.edge(s, 1, usize::from(at.1), false, true) {
             Err(found) => halt = Some(found),
             Ok(Ways::Visible) => {}
             Ok(Ways::After(after)) => {
                 for (mut next, _) in after {
                     project(layout, &mut next);
-                    if next.canon(layout).is_ok() && !out.contains(&next) {
+                    // What the heap stands for anyway is no news to whoever sees it, unless there is something to note.
+                    if next.canon(layout).is_ok() && !heap.covers(&next) && !out.contains(&next) {
                         out.push(next);
                     }
                 }

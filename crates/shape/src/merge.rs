@@ -32,7 +32,7 @@ pub(crate) fn merge(
     layout: &Layout<'_>,
     a: &Structure,
     b: &Structure,
-    see: &mut impl FnMut(Structure),
+    see: &mut impl FnMut(&Structure),
 ) -> bool {
     let Some(globals) = merge_globals(layout, a.globals, b.globals) else { return true };
     let own = layout.thread_bits(0);
@@ -42,7 +42,7 @@ pub(crate) fn merge(
     let mut fixed = Vec::with_capacity(MOST_NODES);
     let mask = a.nodes[0].mask & (naming | own) | shift(b.nodes[0].mask);
     fixed.push(Joint { mask, many: false, first: 1, second: 1, seen: true });
-    let mut left_a: Vec<usize> = Vec::new();
+    let mut left_a: u32 = 0;
     let mut used_b: u32 = 1;
     for (index, node) in a.nodes.iter().enumerate().skip(1) {
         if node.mask & layout.shared != 0 {
@@ -55,10 +55,10 @@ pub(crate) fn merge(
             used_b |= 1 << other;
             fixed.push(Joint { mask, many: false, first: 1 << index, second: 1 << other, seen: true });
         } else if node.mask & naming != 0 {
-            left_a.push(index);
+            left_a |= 1 << index;
         }
     }
-    let mut left_b = Vec::new();
+    let mut left_b: u32 = 0;
     for (index, node) in b.nodes.iter().enumerate() {
         if used_b >> index & 1 == 1 {
             continue;
@@ -67,11 +67,13 @@ pub(crate) fn merge(
             return true;
         }
         if node.mask & naming != 0 {
-            left_b.push(index);
+            left_b |= 1 << index;
         }
     }
-    let mut work = Work { layout, a, b, globals, naming, fits: true };
-    work.place(&mut fixed, &left_b, &mut left_a, see);
+    let threads = vec![a.threads[0], b.threads[0]];
+    let merged = Structure { threads, globals, nodes: Vec::with_capacity(MOST_NODES) };
+    let mut work = Work { layout, a, b, naming, nodes: fixed, merged, fits: true };
+    work.place(left_b, left_a, see);
     work.fits
 }
 
@@ -115,57 +117,47 @@ struct Work<'a, 'p> {
     layout: &'a Layout<'p>,
     a: &'a Structure,
     b: &'a Structure,
-    globals: u64,
     naming: Mask,
+    /// The nodes placed so far.
+    nodes: Vec<Joint>,
+    /// Room for what is merged.
+    merged: Structure,
     fits: bool,
 }
 
 impl Work<'_, '_> {
-    /// Goes through what each local name of the second may be.
-    fn place(
-        &mut self,
-        nodes: &mut Vec<Joint>,
-        left_b: &[usize],
-        left_a: &mut Vec<usize>,
-        see: &mut impl FnMut(Structure),
-    ) {
+    /// Goes through what each local name of the second may be; the nodes of either that are left are bits.
+    fn place(&mut self, left_b: u32, left_a: u32, see: &mut impl FnMut(&Structure)) {
         let layout = self.layout;
-        let Some((&index, rest)) = left_b.split_first() else {
-            self.finish(nodes, left_a, see);
+        if left_b == 0 {
+            let placed = self.nodes.len();
+            self.finish(left_a, see);
+            self.nodes.truncate(placed);
             return;
-        };
-        let node = self.b.nodes[index];
+        }
+        let index = left_b.trailing_zeros();
+        let rest = left_b & (left_b - 1);
+        let node = self.b.nodes[index as usize];
         let kind = node.mask & layout.kinds;
-        let private = kind & layout.private != 0;
-        if !private {
-            for at in 0..left_a.len() {
-                let first = left_a[at];
-                if self.a.nodes[first].mask & layout.kinds != kind {
-                    continue;
-                }
-                let Some(mask) = pair(layout, self.a.nodes[first].mask, node.mask) else { continue };
-                left_a.remove(at);
-                nodes.push(Joint { mask, many: false, first: 1 << first, second: 1 << index, seen: true });
-                self.place(nodes, rest, left_a, see);
-                nodes.pop();
-                left_a.insert(at, first);
-            }
+        let second = 1 << index;
+        if kind & layout.private == 0 {
             for first in 1..self.a.nodes.len() {
-                let found = self.a.nodes[first];
-                if found.mask & self.naming != 0 || found.mask & layout.kinds != kind {
+                let found = self.a.nodes[first].mask;
+                let free = left_a >> first & 1 == 1 || found & self.naming == 0;
+                if !free || found & layout.kinds != kind {
                     continue;
                 }
-                let Some(mask) = pair(layout, found.mask, node.mask) else { continue };
-                nodes.push(Joint { mask, many: false, first: 1 << first, second: 1 << index, seen: true });
-                self.place(nodes, rest, left_a, see);
-                nodes.pop();
+                let Some(mask) = pair(layout, found, node.mask) else { continue };
+                self.nodes.push(Joint { mask, many: false, first: 1 << first, second, seen: true });
+                self.place(rest, left_a & !(1 << first), see);
+                self.nodes.pop();
             }
         }
         if kind & layout.listed == 0 {
             let mask = kind | layout.beyond | (node.mask & layout.thread_bits(0)) << layout.width;
-            nodes.push(Joint { mask, many: false, first: 0, second: 1 << index, seen: true });
-            self.place(nodes, rest, left_a, see);
-            nodes.pop();
+            self.nodes.push(Joint { mask, many: false, first: 0, second, seen: true });
+            self.place(rest, left_a, see);
+            self.nodes.pop();
         }
     }
 
@@ -183,17 +175,16 @@ impl Work<'_, '_> {
         found
     }
 
-    fn finish(&mut self, nodes: &[Joint], left_a: &[usize], see: &mut impl FnMut(Structure)) {
+    fn finish(&mut self, left_a: u32, see: &mut impl FnMut(&Structure)) {
         let layout = self.layout;
-        let mut nodes = nodes.to_vec();
-        for &index in left_a {
+        for index in (1..self.a.nodes.len()).filter(|index| left_a >> index & 1 == 1) {
             let mask = self.a.nodes[index].mask;
             let second = self.nameless_b(mask & layout.kinds);
             let seen = mask & layout.listed != 0;
             if seen && second == 0 {
                 return;
             }
-            nodes.push(Joint { mask, many: false, first: 1 << index, second, seen });
+            self.nodes.push(Joint { mask, many: false, first: 1 << index, second, seen });
         }
         for (index, node) in self.a.nodes.iter().enumerate().skip(1) {
             if node.mask & self.naming == 0 {
@@ -202,75 +193,80 @@ impl Work<'_, '_> {
                 if seen && second == 0 {
                     continue;
                 }
-                nodes.push(Joint { mask: node.mask, many: true, first: 1 << index, second, seen });
+                self.nodes.push(Joint { mask: node.mask, many: true, first: 1 << index, second, seen });
             }
         }
         for (index, node) in self.b.nodes.iter().enumerate().skip(1) {
             if node.mask & self.naming == 0 && node.mask & layout.listed == 0 {
                 let mask = node.mask & layout.kinds | layout.beyond;
-                nodes.push(Joint { mask, many: true, first: 0, second: 1 << index, seen: true });
+                self.nodes.push(Joint { mask, many: true, first: 0, second: 1 << index, seen: true });
             }
         }
-        if nodes.len() > MOST_NODES {
+        if self.nodes.len() > MOST_NODES {
             self.fits = false;
             return;
         }
-        if let Some(s) = self.rows(&nodes) {
-            see(s);
+        if self.rows() {
+            see(&self.merged);
         }
     }
 
-    fn rows(&self, nodes: &[Joint]) -> Option<Structure> {
+    /// Links of what is merged; false if it stands for nothing.
+    fn rows(&mut self) -> bool {
         let layout = self.layout;
-        let mut merged = Vec::with_capacity(nodes.len());
-        for (index, node) in nodes.iter().enumerate() {
+        // What each node of either view is in the merged structure.
+        let (mut of_a, mut of_b) = ([0_u32; MOST_NODES], [0_u32; MOST_NODES]);
+        for (index, node) in self.nodes.iter().enumerate() {
+            bits(node.first, |image| of_a[image] |= 1 << index);
+            bits(node.second, |image| of_b[image] |= 1 << index);
+        }
+        self.merged.nodes.clear();
+        for (index, node) in self.nodes.iter().enumerate() {
             let mut new = Node { mask: node.mask, row: 0, other: 0, many: node.many };
             if index > 0 {
-                new.row = self.row(nodes, node, |node| node.row);
+                new.row = self.row(node, &of_a, &of_b, |node| node.row);
                 if new.row == 0 && !node.many {
-                    return None;
+                    return false;
                 }
                 if node.mask & layout.nonuniform != 0 {
-                    new.other = self.row(nodes, node, |node| node.other);
+                    new.other = self.row(node, &of_a, &of_b, |node| node.other);
                     if new.other == 0 && !node.many {
-                        return None;
+                        return false;
                     }
                 }
             }
-            merged.push(new);
+            self.merged.nodes.push(new);
         }
-        let threads = vec![self.a.threads[0], self.b.threads[0]];
-        let mut s = Structure { threads, globals: self.globals, nodes: merged };
-        if layout.object == Object::Set {
-            coerce(layout, &mut s).ok()?;
+        if layout.object == Object::Set && coerce(layout, &mut self.merged).is_err() {
+            return false;
         }
-        if layout.gone != 0 {
-            crate::memory::coerce(layout, &mut s).ok()?;
-        }
-        Some(s)
+        layout.gone == 0 || crate::memory::coerce(layout, &mut self.merged).is_ok()
     }
 
     /// Where both views allow a link to lead.
-    fn row(&self, nodes: &[Joint], node: &Joint, of: impl Fn(&Node) -> u32) -> u32 {
-        let union = |s: &Structure, images: u32| {
-            let (mut row, mut rest) = (0, images);
-            while rest != 0 {
-                row |= of(&s.nodes[rest.trailing_zeros() as usize]);
-                rest &= rest - 1;
-            }
+    fn row(&self, node: &Joint, of_a: &Images, of_b: &Images, of: impl Fn(&Node) -> u32) -> u32 {
+        let targets = |s: &Structure, images: u32, of_s: &Images| {
+            let mut row = 0;
+            bits(images, |image| bits(of(&s.nodes[image]), |target| row |= of_s[target]));
             row
         };
-        let first = union(self.a, node.first);
-        let second = union(self.b, node.second);
-        let mut row = 0;
-        for (index, to) in nodes.iter().enumerate() {
-            let by_first = node.first == 0 || first & to.first != 0;
-            let by_second = !node.seen || second & to.second != 0;
-            if by_first && by_second {
-                row |= 1 << index;
-            }
-        }
-        row
+        // A set of all nodes where a view says nothing.
+        let all = u32::MAX >> (MOST_NODES - self.nodes.len());
+        let first = if node.first == 0 { all } else { targets(self.a, node.first, of_a) };
+        let second = if node.seen { targets(self.b, node.second, of_b) } else { all };
+        first & second
+    }
+}
+
+/// The nodes of a merged structure that each node of a view is.
+type Images = [u32; MOST_NODES];
+
+/// Each bit of a set.
+fn bits(set: u32, mut see: impl FnMut(usize)) {
+    let mut rest = set;
+    while rest != 0 {
+        see(rest.trailing_zeros() as usize);
+        rest &= rest - 1;
     }
 }
 

@@ -62,8 +62,16 @@ impl Steps<'_, '_> {
         let mut choices = Choices::default();
         let mut after = Vec::new();
         let mut halt = None;
+        // A way that leads nowhere leaves its room to the next one.
+        let mut room: Option<Structure> = None;
         loop {
-            let mut next = s.clone();
+            let mut next = match room.take() {
+                Some(mut next) => {
+                    next.copy(s);
+                    next
+                }
+                None => s.clone(),
+            };
             let mut exec = Exec {
                 layout: self.layout,
                 points: self.points,
@@ -81,7 +89,10 @@ impl Steps<'_, '_> {
                     after.push((next, effect));
                     None
                 }
-                Err(Stop::Disabled | Stop::Impossible) => None,
+                Err(Stop::Disabled | Stop::Impossible) => {
+                    room = Some(next);
+                    None
+                }
                 Err(Stop::Visible) => return Ok(Ways::Visible),
                 Err(Stop::Wrong(alarm)) => Some(Trouble::Alarm(alarm)),
                 Err(Stop::Unsupported(what)) => Some(Trouble::Unsupported(what)),

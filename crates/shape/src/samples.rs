@@ -160,7 +160,8 @@ impl Case<'_, '_> {
             found.stopped += 1;
             return None;
         };
-        let mut views = Vec::new();
+        // What the view stands for already is left out of what comes of it.
+        let mut views = vec![view.clone()];
         for mut s in after {
             let changed: Thread = shaken(layout, view.threads[0], s.threads[0].seen).ok()?;
             s.threads[0] = changed;

@@ -1,16 +1,17 @@
-//! The structures met so far, in one of two domains.
+//! The structures met so far, in one of three domains.
 //!
 //! - **Joined** (the usual one): one structure a skeleton; rows of equal skeletons are united. Everything that relates names is in the skeleton, and a row that became uncertain
 //!   is split again where it is read.
 //! - **Links**: structures are joined only if the links of nodes with certain names lead to the same, too; other links are united.
 //! - **Disjunctive** (Amit 2007): every canonical structure apart.
+//!
+//! What structures must share to be joined is their *frame*.
 
 use std::hash::Hash;
 
-use rustc_hash::FxHashMap;
-
+use crate::index::{Index, hash_of};
 use crate::layout::Mask;
-use crate::structure::{Skeleton, Structure};
+use crate::structure::{Node, Structure};
 
 /// How structures are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,31 +28,36 @@ pub enum Domain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Name {
-    Skeleton(Skeleton),
-    Whole(Structure),
-}
-
 impl Domain {
-    /// What a canonical structure must share with others to be joined with them, as a structure.
-    pub(crate) fn frame(self, s: &Structure) -> Structure {
-        let mut frame = s.clone();
-        match self {
-            Domain::Disjunctive => {}
-            Domain::Links(names) => {
-                for node in frame.nodes.iter_mut().filter(|node| node.many || node.mask & names == 0) {
-                    (node.row, node.other) = (0, 0);
-                }
-            }
-            Domain::Joined => {
-                frame.nodes.retain(|node| !node.many);
-                for node in &mut frame.nodes {
-                    (node.row, node.other) = (0, 0);
-                }
+    /// The hash of a canonical structure's frame, threads aside.
+    pub(crate) fn hash(self, s: &Structure, hasher: &mut impl std::hash::Hasher) {
+        s.globals.hash(hasher);
+        for node in &s.nodes {
+            match self {
+                Domain::Joined if node.many => {}
+                Domain::Joined => node.mask.hash(hasher),
+                Domain::Links(names) if node.many || node.mask & names == 0 => node.mask.hash(hasher),
+                Domain::Links(_) | Domain::Disjunctive => node.hash(hasher),
             }
         }
-        frame
+    }
+
+    /// Do two canonical structures have one frame, threads aside?
+    pub(crate) fn same_frame(self, a: &Structure, b: &Structure) -> bool {
+        if a.globals != b.globals {
+            return false;
+        }
+        let rows = |a: &Node, b: &Node| a.row == b.row && a.other == b.other;
+        match self {
+            Domain::Joined => a.same_names(b),
+            Domain::Disjunctive => a.nodes == b.nodes,
+            Domain::Links(names) => {
+                let same = |(a, b): (&Node, &Node)| {
+                    a.mask == b.mask && (a.many || a.mask & names == 0 || rows(a, b))
+                };
+                a.nodes.len() == b.nodes.len() && a.nodes.iter().zip(&b.nodes).all(same)
+            }
+        }
     }
 }
 
@@ -59,7 +65,8 @@ impl Domain {
 #[derive(Debug)]
 pub struct Store<K> {
     domain: Domain,
-    ids: FxHashMap<(K, Name), u32>,
+    index: Index,
+    keys: Vec<K>,
     /// The structures.
     pub all: Vec<Structure>,
     bytes: usize,
@@ -68,44 +75,44 @@ pub struct Store<K> {
 impl<K: Hash + Eq + Clone> Store<K> {
     /// An empty one.
     pub fn new(domain: Domain) -> Store<K> {
-        Store { domain, ids: FxHashMap::default(), all: Vec::new(), bytes: 0 }
+        Store { domain, index: Index::default(), keys: Vec::new(), all: Vec::new(), bytes: 0 }
+    }
+
+    fn hash(&self, key: &K, s: &Structure) -> u64 {
+        hash_of(|hasher| {
+            key.hash(hasher);
+            s.threads.hash(hasher);
+            self.domain.hash(s, hasher);
+        })
+    }
+
+    fn find(&self, key: &K, s: &Structure, hash: u64) -> Option<u32> {
+        self.index.find(hash, |id| {
+            let found = &self.all[id];
+            self.keys[id] == *key && found.threads == s.threads && self.domain.same_frame(found, s)
+        })
     }
 
     /// Adds a canonical structure: its number, and whether there is something new to it.
     pub fn add(&mut self, key: &K, s: Structure) -> Result<(u32, bool), Full> {
-        let name = match self.domain {
-            Domain::Joined => Name::Skeleton(s.skeleton()),
-            finer => Name::Whole(finer.frame(&s)),
-        };
-        let fresh = self.all.len() as u32;
-        match self.ids.entry((key.clone(), name)) {
-            std::collections::hash_map::Entry::Occupied(found) => {
-                let id = *found.get();
-                if self.domain == Domain::Disjunctive {
-                    return Ok((id, false));
-                }
-                let grown = self.all[id as usize].join(&s).ok_or(Full)?;
-                Ok((id, grown))
+        let hash = self.hash(key, &s);
+        if let Some(id) = self.find(key, &s, hash) {
+            if self.domain == Domain::Disjunctive {
+                return Ok((id, false));
             }
-            std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(fresh);
-                self.bytes += 160 + s.nodes.len() * 80 + s.threads.len() * 40;
-                self.all.push(s);
-                Ok((fresh, true))
-            }
+            let grown = self.all[id as usize].join(&s).ok_or(Full)?;
+            return Ok((id, grown));
         }
+        self.bytes += 120 + s.nodes.len() * 32 + s.threads.len() * 24;
+        self.keys.push(key.clone());
+        self.all.push(s);
+        Ok((self.index.add(hash), true))
     }
 
-    /// The structure that covers this one, if there is one.
+    /// Is there a structure that covers this one?
     pub fn covers(&self, key: &K, s: &Structure) -> bool {
-        let name = match self.domain {
-            Domain::Joined => Name::Skeleton(s.skeleton()),
-            finer => Name::Whole(finer.frame(s)),
-        };
-        match self.ids.get(&(key.clone(), name)) {
-            None => false,
-            Some(id) => self.domain == Domain::Disjunctive || self.all[*id as usize].covers(s),
-        }
+        let found = self.find(key, s, self.hash(key, s));
+        found.is_some_and(|id| self.domain == Domain::Disjunctive || self.all[id as usize].covers(s))
     }
 
     /// About how many bytes it takes.

@@ -94,14 +94,6 @@ pub struct Structure {
     pub nodes: Vec<Node>,
 }
 
-/// What equal structures must share to be joined: everything but rows and nameless nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Skeleton {
-    threads: Vec<Thread>,
-    globals: u64,
-    names: Vec<Mask>,
-}
-
 /// A structure that stands for no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradiction;
@@ -110,6 +102,13 @@ impl Structure {
     /// The node with a name.
     pub fn named(&self, bit: Mask) -> Option<usize> {
         self.nodes.iter().position(|node| node.mask & bit != 0)
+    }
+
+    /// Becomes what another is, in the room that it has.
+    pub(crate) fn copy(&mut self, other: &Structure) {
+        self.threads.clone_from(&other.threads);
+        self.nodes.clone_from(&other.nodes);
+        self.globals = other.globals;
     }
 
     /// Moves a name; it may have been nowhere.
@@ -152,12 +151,24 @@ impl Structure {
         }
         let mut keep = self.reachable(naming);
         self.drop_empty(&mut keep, naming)?;
-        let mut order: Vec<usize> = (1..self.nodes.len()).filter(|&node| keep >> node & 1 == 1).collect();
-        order.sort_by_key(|&node| self.nodes[node].mask);
+        let mut order = [0_u8; MOST_NODES];
+        let mut count = 0;
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            if keep >> index & 1 == 1 {
+                // Few nodes, most of them in order: each goes down to its place.
+                let mut place = count;
+                while place > 0 && self.nodes[usize::from(order[place - 1])].mask > node.mask {
+                    order[place] = order[place - 1];
+                    place -= 1;
+                }
+                order[place] = index as u8;
+                count += 1;
+            }
+        }
         let mut number = [0_u8; MOST_NODES];
-        let mut nodes: Vec<Node> = Vec::with_capacity(order.len() + 1);
+        let mut nodes: Vec<Node> = Vec::with_capacity(count + 1);
         nodes.push(self.nodes[0]);
-        for &old in &order {
+        for old in order[..count].iter().map(|old| usize::from(*old)) {
             let node = self.nodes[old];
             let nameless = node.mask & naming == 0;
             let last = nodes.len() - 1;
@@ -223,12 +234,21 @@ impl Structure {
         }
     }
 
-    /// What it must share with another to be joined. The structure is canonical.
-    pub fn skeleton(&self) -> Skeleton {
-        let mut names: Vec<Mask> = Vec::with_capacity(self.nodes.len());
-        names.push(self.nodes[0].mask);
-        names.extend(self.nodes[1..].iter().filter(|node| !node.many).map(|node| node.mask));
-        Skeleton { threads: self.threads.clone(), globals: self.globals, names }
+    /// Do the same names lie together in two canonical structures? Rows and nameless nodes aside.
+    pub(crate) fn same_names(&self, other: &Structure) -> bool {
+        // Named nodes stand in order of their masks in both.
+        let names = |s: &'_ Structure, from: usize| {
+            s.nodes[from..].iter().position(|node| !node.many).map_or(s.nodes.len(), |place| from + place)
+        };
+        let (mut a, mut b) = (0, 0);
+        loop {
+            match (self.nodes.get(a), other.nodes.get(b)) {
+                (Some(mine), Some(theirs)) if mine.mask == theirs.mask => {}
+                (None, None) => return true,
+                _ => return false,
+            }
+            (a, b) = (names(self, a + 1), names(other, b + 1));
+        }
     }
 
     /// Makes this stand for what `more` stands for, too; both are canonical and have one skeleton. Says whether that is more than before; `None` if
@@ -299,10 +319,33 @@ impl Structure {
 
     /// Does this stand for everything that `less` stands for? Both are canonical.
     pub fn covers(&self, less: &Structure) -> bool {
-        if self.skeleton() != less.skeleton() {
+        if self.threads != less.threads || self.globals != less.globals || !self.same_names(less) {
             return false;
         }
-        self.clone().join(less) == Some(false)
+        // Each node of the other is one of mine, both in order of their masks; and its links are.
+        let mut mine = [0_u8; MOST_NODES];
+        let mut at = 0;
+        for (index, node) in less.nodes.iter().enumerate().skip(1) {
+            let Some(place) = self.nodes[at + 1..].iter().position(|found| found.mask == node.mask) else {
+                return false;
+            };
+            at += 1 + place;
+            mine[index] = at as u8;
+        }
+        let within = |row: u32, allowed: u32| {
+            let mut rest = row;
+            while rest != 0 {
+                if allowed >> mine[rest.trailing_zeros() as usize] & 1 == 0 {
+                    return false;
+                }
+                rest &= rest - 1;
+            }
+            true
+        };
+        less.nodes.iter().zip(mine).all(|(node, place)| {
+            let found = &self.nodes[usize::from(place)];
+            within(node.row, found.row) && within(node.other, found.other)
+        })
     }
 
     /// The node that a thread's variable points to.

@@ -74,6 +74,11 @@ impl Exec<'_, '_> {
                 known => Ok(known),
             };
         }
+        if matches!(op, BinOp::Eq | BinOp::Ne)
+            && let Some(same) = self.same_link(a, b)?
+        {
+            return Ok(Val::Bool(same == (op == BinOp::Eq)));
+        }
         let left = self.eval(a)?;
         match op {
             BinOp::And | BinOp::Or | BinOp::Implies => {
@@ -210,17 +215,11 @@ impl Exec<'_, '_> {
     }
 
     pub(crate) fn field(&mut self, node: usize, record: usize, field: u16) -> Done<Val> {
-        if node == 0 {
-            return Err(Stop::Wrong(Alarm::NullDereference));
-        }
+        self.reach(node, record, field)?;
         let layout = self.layout;
-        self.usable(node, record)?;
         let slot = &layout.program.records[record].fields[usize::from(field)];
         if slot.ghost {
             return Ok(Val::Any);
-        }
-        if !layout.constant_field[record][usize::from(field)] && !self.is(node, layout.private) {
-            self.touch()?;
         }
         match &slot.ty {
             Type::Pointer(_) if layout.is_link(record, field) => Ok(Val::Node(self.target(node)?)),
@@ -245,6 +244,9 @@ impl Exec<'_, '_> {
     /// Where a node's link leads, made certain.
     pub(crate) fn target(&mut self, node: usize) -> Done<usize> {
         let row = self.s.nodes[node].row;
+        if row.is_power_of_two() && !self.s.nodes[row.trailing_zeros() as usize].many {
+            return Ok(row.trailing_zeros() as usize);
+        }
         let chosen = self.choose(row)?;
         self.s.nodes[node].row = 1 << chosen;
         self.tidy()?;

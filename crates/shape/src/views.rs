@@ -60,6 +60,7 @@ pub fn analyse(steps: &Steps<'_, '_>, start: Structure, domain: Domain, budget: 
         cuts: cuts(steps.layout, steps.points),
         end: End::Proved,
         views: Vec::new(),
+        threads: FxHashMap::default(),
         ids: FxHashMap::default(),
         added: FxHashSet::default(),
         open_views: VecDeque::new(),
@@ -118,10 +119,12 @@ struct Search<'a, 'p> {
     cuts: Vec<Vec<Cut>>,
     end: End,
     views: Vec<View>,
+    /// Threads by number.
+    threads: FxHashMap<Thread, u32>,
     /// The view of a thread with names that lie so.
-    ids: FxHashMap<(Thread, u32), u32>,
-    /// What was added to views already.
-    added: FxHashSet<(Thread, u32)>,
+    ids: FxHashMap<(u32, u32), u32>,
+    /// What was added to views already: a thread and a heap.
+    added: FxHashSet<(u32, u32)>,
     open_views: VecDeque<u32>,
     heaps: Heaps,
     domain: Domain,
@@ -211,18 +214,21 @@ impl Search<'_, '_> {
     fn add(&mut self, thread: Thread, heap: u32) {
         let mut more = vec![(thread, heap)];
         while let Some((thread, heap)) = more.pop() {
-            if !self.added.insert((thread, heap)) {
+            let fresh = self.threads.len() as u32;
+            let number = *self.threads.entry(thread).or_insert(fresh);
+            if !self.added.insert((number, heap)) {
                 continue;
             }
-            let mut s = self.heaps.all[heap as usize].clone();
-            s.threads[0] = thread;
+            let shown = &self.heaps.all[heap as usize];
             let fresh = self.views.len() as u32;
-            let id = *self.ids.entry((thread, self.heaps.frame[heap as usize])).or_insert(fresh);
+            let id = *self.ids.entry((number, self.heaps.frame[heap as usize])).or_insert(fresh);
             let heap = if id == fresh {
+                let mut s = shown.clone();
+                s.threads[0] = thread;
                 self.views.push(View { s, heap, due: false });
                 heap
             } else {
-                match self.views[id as usize].s.join(&s) {
+                match self.views[id as usize].s.join(shown) {
                     None => {
                         self.end = End::Limit("more nodes than a structure holds".into());
                         return;

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod coverage;
+mod covering;
 mod mutants;
 mod own;
 mod refused;
