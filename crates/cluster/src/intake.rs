@@ -17,6 +17,8 @@ use crate::wire::{Batch, Notice};
 
 /// Chunks a source may be ahead of the frontier.
 pub(crate) const AHEAD: usize = 4;
+/// Chunks read before others have their turn, where rows travel to other hosts: each turn ends with messages, and a thread that wakes up for them.
+const AT_ONCE: usize = 4;
 
 /// What the sources of a worker did.
 #[derive(Default)]
@@ -43,6 +45,8 @@ pub(crate) struct Intake {
     stop: Rc<Cell<bool>>,
     keep_going: bool,
     read: Rc<RefCell<Read>>,
+    /// Chunks read in one turn.
+    at_once: usize,
 }
 
 /// A source that is read.
@@ -58,19 +62,24 @@ pub(crate) struct Live {
 /// When to look again.
 pub(crate) enum More {
     Now,
+    /// When the frontier has moved.
+    Held,
+    /// When something may have come in.
     Later,
     Never,
 }
 
 impl Intake {
-    /// No sources yet.
+    /// No sources yet; do rows travel to other hosts?
     pub fn new(
         handle: probe::Handle<i64>,
         stop: Rc<Cell<bool>>,
         keep_going: bool,
         read: Rc<RefCell<Read>>,
+        travels: bool,
     ) -> Intake {
-        Intake { sources: Vec::new(), handle, stop, keep_going, read }
+        let at_once = if travels { AT_ONCE } else { 1 };
+        Intake { sources: Vec::new(), handle, stop, keep_going, read, at_once }
     }
 
     /// One more source.
@@ -78,8 +87,20 @@ impl Intake {
         self.sources.push(live);
     }
 
-    /// One chunk of the source that is furthest behind.
+    /// A few chunks, each of the source that is furthest behind by then.
     pub fn turn(&mut self, out: &mut Sent) -> More {
+        let mut more = More::Now;
+        for _ in 0..self.at_once {
+            more = self.chunk(out);
+            if !matches!(more, More::Now) {
+                break;
+            }
+        }
+        if out.is_empty() { more } else { More::Now }
+    }
+
+    /// One chunk of the source that is furthest behind.
+    fn chunk(&mut self, out: &mut Sent) -> More {
         if self.stop.get() {
             self.sources.iter_mut().for_each(|live| live.leave(&Notice::Stopped, out));
         }
@@ -89,20 +110,21 @@ impl Intake {
         }
         let time = |live: &Live| live.capability.as_ref().map_or(i64::MAX, |capability| *capability.time());
         self.sources.sort_by_key(time);
+        let mut more = More::Held;
         for live in &mut self.sources {
             if live.sent.front().is_some_and(|sent| live.sent.len() >= AHEAD && self.handle.less_than(sent)) {
                 continue;
             }
             match live.turn(out, self.keep_going, &mut self.read.borrow_mut()) {
                 Turn::Sent => return More::Now,
-                Turn::Idle => {}
+                Turn::Idle => more = More::Later,
                 Turn::Failed => {
                     self.stop.set(true);
                     return More::Now;
                 }
             }
         }
-        More::Later
+        more
     }
 }
 

@@ -16,6 +16,7 @@ use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::{Input, Probe, probe};
+use timely::scheduling::Activator;
 use timely::worker::Worker;
 
 use crate::checker::{Checker, Keeper};
@@ -30,6 +31,9 @@ use crate::wire::{About, Batch};
 const NAP: Duration = Duration::from_millis(5);
 /// Most sources a worker has.
 const SOURCES: u32 = 1 << 12;
+
+/// How to wake the sources of a worker that wait for the frontier.
+type Held = Rc<RefCell<Option<Activator>>>;
 
 /// What is to be done.
 #[derive(Clone)]
@@ -175,10 +179,18 @@ impl Job {
             shared.every = progress.every.unwrap_or((total / 40 * peers as u64).max(ahead)).max(1);
         }
         let shared = Rc::new(RefCell::new(shared));
-        let probe = self.dataflow(worker, feeds, &checker, &stop, &shared);
-        let mut told = Instant::now();
+        let held: Held = Rc::default();
+        let probe = self.dataflow(worker, feeds, &checker, &stop, &shared, &held);
+        let (mut told, mut passed) = (Instant::now(), i64::MIN);
         while !probe.done() {
             worker.step_or_park(Some(Duration::from_millis(50)));
+            let mark = probe.with_frontier(|frontier| frontier.first().copied()).unwrap_or(i64::MAX);
+            if mark > passed
+                && let Some(sources) = held.borrow_mut().take()
+            {
+                sources.activate();
+            }
+            passed = mark;
             if let Some(status) = &self.status
                 && told.elapsed() > Duration::from_millis(200)
             {
@@ -208,6 +220,7 @@ impl Job {
         checker: &Rc<RefCell<Checker>>,
         stop: &Rc<Cell<bool>>,
         read: &Rc<RefCell<Read>>,
+        held: &Held,
     ) -> probe::Handle<i64> {
         let (index, peers, workers) = (worker.index(), worker.peers(), self.workers.max(1));
         let first = index / workers * workers;
@@ -215,7 +228,9 @@ impl Job {
         let handle = probe::Handle::new();
         let live = self.status.is_some();
         worker.dataflow::<i64, _, _>(|scope| {
-            let mut intake = Intake::new(handle.clone(), Rc::clone(stop), self.keep_going, Rc::clone(read));
+            let (travels, held) = (peers > workers, Rc::clone(held));
+            let mut intake =
+                Intake::new(handle.clone(), Rc::clone(stop), self.keep_going, Rc::clone(read), travels);
             let rows = source(scope, "sources", |capability, info| {
                 let activator = scope.activator_for(info.address);
                 for (number, Named { about, feed }) in feeds.into_iter().enumerate() {
@@ -238,6 +253,10 @@ impl Job {
                     }
                     match more {
                         More::Now => activator.activate(),
+                        More::Held => {
+                            *held.borrow_mut() = Some(activator.clone());
+                            activator.activate_after(NAP);
+                        }
                         More::Later => activator.activate_after(NAP),
                         More::Never => {}
                     }

@@ -12,7 +12,7 @@ use linpoint_history::history::return_order;
 use linpoint_history::{Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Value, ValueId};
 
 use crate::run::Named;
-use crate::wire::{self, About, Batch, Notice, Rows, Wire};
+use crate::wire::{self, About, Batch, Notice, Packing, Rows, Wire};
 
 /// Rows handed out at a time.
 pub const CHUNK: usize = 1 << 12;
@@ -279,12 +279,48 @@ pub struct Outlet {
     /// The workers of this process: what they get is moved and need not be packed.
     host: Range<u64>,
     /// The worker of each key.
-    homes: Vec<u16>,
-    home_of_none: u16,
+    homes: Homes,
+    home_of_none: usize,
     /// How many processes were sent to all.
     processes: usize,
     /// Which values of the table were sent to each worker.
     values: Vec<Vec<bool>>,
+}
+
+/// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for keys all over it.
+struct Homes {
+    words: Vec<u64>,
+    /// A power of two, so that no key is in two words; its logarithm.
+    bits: u32,
+    count: usize,
+}
+
+impl Homes {
+    fn new(workers: usize) -> Homes {
+        let needed = usize::BITS - workers.saturating_sub(1).leading_zeros();
+        Homes { words: Vec::new(), bits: needed.max(1).next_power_of_two().ilog2(), count: 0 }
+    }
+
+    fn push(&mut self, home: usize) {
+        let (word, shift) = self.place(self.count);
+        if word == self.words.len() {
+            self.words.push(0);
+        }
+        self.words[word] |= (home as u64) << shift;
+        self.count += 1;
+    }
+
+    #[inline]
+    fn of(&self, key: usize) -> usize {
+        let (word, shift) = self.place(key);
+        (self.words[word] >> shift & ((1 << (1 << self.bits)) - 1)) as usize
+    }
+
+    #[inline]
+    fn place(&self, key: usize) -> (usize, u32) {
+        let each = 6 - self.bits;
+        (key >> each, ((key & ((1 << each) - 1)) as u32) << self.bits)
+    }
 }
 
 impl Outlet {
@@ -296,8 +332,8 @@ impl Outlet {
             told: false,
             workers,
             host,
-            homes: Vec::new(),
-            home_of_none: wire::home(&about.spec, &Value::Null, workers) as u16,
+            homes: Homes::new(workers),
+            home_of_none: wire::home(&about.spec, &Value::Null, workers) as usize,
             processes: 0,
             values: vec![Vec::new(); workers],
             about,
@@ -325,11 +361,11 @@ impl Outlet {
             batches.iter_mut().for_each(|batch| batch.about = Some(self.about.clone()));
             self.told = true;
         }
-        for key in self.homes.len()..symbols.key_count() {
+        for key in self.homes.count..symbols.key_count() {
             let name = symbols.key_name(KeyId(key as u32));
-            let home = wire::home(&self.about.spec, &name, self.workers);
-            self.homes.push(home as u16);
-            batches[home as usize].keys.push((key as u32, Wire(name)));
+            let home = wire::home(&self.about.spec, &name, self.workers) as usize;
+            self.homes.push(home);
+            batches[home].keys.push((key as u32, Wire(name)));
         }
         for process in self.processes..symbols.process_count() {
             let id = linpoint_history::ProcessId(process as u32);
@@ -349,7 +385,7 @@ impl Outlet {
                     self.tell(row, &mut batches[home], symbols);
                 }
             }
-            self.share(&rows, &mut batches);
+            self.share(rows, &mut batches);
         }
         batches.retain(|batch| {
             batch.about.is_some()
@@ -360,8 +396,34 @@ impl Outlet {
         batches
     }
 
-    /// Gives each worker its rows. First the places of each one's rows are listed, without a branch on whose they are, for that is anybody's guess; then they are copied, list by list.
-    fn share(&self, rows: &[Operation], batches: &mut [Batch]) {
+    /// Gives each worker its rows.
+    fn share(&self, rows: Vec<Operation>, batches: &mut [Batch]) {
+        match batches {
+            [near, far] if self.host == (0..1) => self.share_by_two(rows, 0, near, far),
+            [far, near] if self.host == (1..2) => self.share_by_two(rows, 1, near, far),
+            _ => self.share_by_many(&rows, batches),
+        }
+    }
+
+    /// Keeps the rows of the worker `own` of this process where they are, and packs those of the other one. Whose a row is is anybody's guess, so there is no branch on it: each is written to
+    /// both places, and stays in one.
+    fn share_by_two(&self, mut rows: Vec<Operation>, own: usize, near: &mut Batch, far: &mut Batch) {
+        let (mut kept, mut travelling) = (0, 0);
+        let mut packed = Packing::new(rows.len());
+        for place in 0..rows.len() {
+            let row = rows[place];
+            let stays = self.home(row.key) == own;
+            rows[kept] = row;
+            packed.put(travelling, &row);
+            kept += usize::from(stays);
+            travelling += usize::from(!stays);
+        }
+        rows.truncate(kept);
+        (near.rows, far.rows) = (Rows::new(rows), packed.rows(travelling));
+    }
+
+    /// First the places of each one's rows are listed, without a branch on whose they are, for that is anybody's guess; then they are copied, list by list.
+    fn share_by_many(&self, rows: &[Operation], batches: &mut [Batch]) {
         let most = rows.len();
         let (mut places, mut counts) = (vec![0u32; most * self.workers], vec![0usize; self.workers]);
         for (place, row) in rows.iter().enumerate() {
@@ -406,7 +468,7 @@ impl Outlet {
     /// The worker that owns a key.
     #[inline]
     fn home(&self, key: KeyId) -> usize {
-        usize::from(if key == KeyId::NONE { self.home_of_none } else { self.homes[key.0 as usize] })
+        if key == KeyId::NONE { self.home_of_none } else { self.homes.of(key.0 as usize) }
     }
 
     /// Explains the large values of a row to the worker that gets it.
@@ -423,6 +485,52 @@ impl Outlet {
             if !std::mem::replace(&mut sent[index], true) {
                 batch.values.push((index as u32, Wire(symbols.value(id))));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linpoint_history::rng::Rng;
+    use linpoint_history::{OpCode, ProcessId};
+
+    #[test]
+    fn a_home_comes_back_for_any_number_of_workers() {
+        let mut rng = Rng::new(3);
+        for workers in [1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 1 << 16] {
+            let mut homes = Homes::new(workers);
+            let wanted: Vec<usize> = (0..500).map(|_| rng.below(workers as u64) as usize).collect();
+            wanted.iter().for_each(|&home| homes.push(home));
+            assert!((0..500).all(|key| homes.of(key) == wanted[key]), "{workers} workers");
+        }
+    }
+
+    #[test]
+    fn two_workers_get_what_many_would() {
+        let mut symbols = Symbols::new();
+        let keys: Vec<KeyId> = (0..50).map(|key| symbols.key(&Value::Int(key))).collect();
+        let mut rng = Rng::new(9);
+        let rows: Vec<Operation> = (0..300)
+            .map(|place| {
+                let mut row = Operation::new(ProcessId(place % 7), OpCode(1));
+                (row.call, row.ret) = (i64::from(place), i64::from(place) + 2);
+                row.key = if rng.below(9) == 0 { KeyId::NONE } else { keys[rng.below(50) as usize] };
+                row
+            })
+            .collect();
+        let about = About { name: "f".to_owned(), spec: "queue".to_owned(), initial: None, epsilon: 0 };
+        for host in [0..1, 1..2] {
+            let mut outlet = Outlet::new(0, about.clone(), 2, host);
+            // Of the keys; the rows are shared below, in both ways.
+            outlet.batches(Vec::new(), &symbols);
+            let mut ways = [(); 2].map(|()| vec![Batch::default(), Batch { target: 1, ..Batch::default() }]);
+            outlet.share(rows.clone(), &mut ways[0]);
+            outlet.share_by_many(&rows, &mut ways[1]);
+            let [quick, plain] =
+                ways.map(|batches| batches.into_iter().map(|batch| batch.rows).collect::<Vec<_>>());
+            assert_eq!(quick, plain);
+            assert!(quick.iter().all(|rows| !rows.is_empty()));
         }
     }
 }

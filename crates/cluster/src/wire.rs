@@ -112,6 +112,29 @@ impl Rows {
     }
 }
 
+/// Rows that are being packed, for as many as there may be.
+pub(crate) struct Packing(Vec<u8>);
+
+impl Packing {
+    pub fn new(most: usize) -> Packing {
+        Packing(vec![0; most * ROW])
+    }
+
+    /// Puts a row at a place.
+    #[inline]
+    pub fn put(&mut self, place: usize, row: &Operation) {
+        if let Some(place) = self.0.as_chunks_mut::<ROW>().0.get_mut(place) {
+            *place = row_bytes(row);
+        }
+    }
+
+    /// The first `count`.
+    pub fn rows(mut self, count: usize) -> Rows {
+        self.0.truncate(count * ROW);
+        Rows { plain: Vec::new(), packed: self.0 }
+    }
+}
+
 impl Serialize for Rows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.plain.is_empty() {
