@@ -13,6 +13,9 @@
 //! thread, records. So do values that the monitor does not know. Two states that could be renamed into one another may still get different names: threads are sorted first, and parts are told apart by a
 //! number that is made of what is plain to see. That costs states, not soundness: whatever names are given, the renaming is one-to-one.
 //!
+//! Where the program never compares data, a state is kept in two parts: the program's state with values numbered in the order of the walk, and the names of these. The two say the same as the state with the names in it,
+//! and the first part is the same for all explanations, so steps are taken once for all of them (`ways.rs`).
+//!
 //! A call then takes one of the values in use, or 0, or the next one that is not in use; where the program never compares data, always the latter. A run that is shown gets its values back
 //! ([`Real`]).
 //!
@@ -121,79 +124,149 @@ impl Data {
     }
 
     /// Gives the values in use their names, in the program's state; `classes` is what the monitor says of them.
-    pub fn rename(&self, machine: &Machine<'_>, classes: &Classes, full: &mut Full) -> Renaming {
+    pub fn rename(&self, machine: &Machine<'_>, classes: Classes, full: &mut Full) -> Renaming {
         let mut naming = Naming::new(classes);
         self.each(machine, &mut full.state, &mut |word| {
             if *word > 0 {
-                *word = naming.name(*word);
+                *word = naming.name(*word as u8).into();
             }
         });
-        full.fresh = naming.finish(full.fresh);
-        naming.names
+        let names = naming.finish(full.fresh);
+        full.fresh = naming.count();
+        names
+    }
+
+    /// Gives values their numbers in the order of the walk; the names they had, in this order.
+    pub fn by_walk(&self, machine: &Machine<'_>, full: &mut Full) -> Vec<u8> {
+        let mut met = Vec::new();
+        self.each(machine, &mut full.state, &mut |word| {
+            if *word > 0 {
+                let name = *word as u8;
+                let known = met.iter().position(|other| *other == name);
+                let at = known.unwrap_or_else(|| {
+                    met.push(name);
+                    met.len() - 1
+                });
+                *word = at as Word + 1;
+            }
+        });
+        met
+    }
+
+    /// Gives values with numbers in the order of the walk their names back.
+    pub fn with_names(&self, machine: &Machine<'_>, names: &[u8], full: &mut Full) {
+        self.each(machine, &mut full.state, &mut |word| {
+            let name = usize::try_from(*word).ok().and_then(|word| names.get(word.checked_sub(1)?));
+            if let Some(name) = name {
+                *word = Word::from(*name);
+            }
+        });
+    }
+}
+
+/// Sixteen numbers below sixteen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Nibbles(pub u64);
+
+impl Nibbles {
+    #[inline]
+    pub fn get(self, at: u8) -> u8 {
+        (self.0 >> (4 * (at & 15)) & 15) as u8
+    }
+
+    /// Adds to a number; it stays below sixteen.
+    #[inline]
+    pub fn add(&mut self, at: u8, more: u8) {
+        self.0 += u64::from(more) << (4 * (at & 15));
+    }
+
+    /// One after the other.
+    pub fn all(self) -> [u8; 16] {
+        std::array::from_fn(|at| self.get(at as u8))
     }
 }
 
 /// The names that the monitor gives to data: values of a class play the same part in all that explains the history, and have names in a row. Which of them has which name is left to
-/// the program's state.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Classes {
-    /// The first name of the class of each value; 0 if the monitor does not know the value.
-    pub first: [u8; 16],
-    /// How many values it knows.
-    pub count: u8,
+/// the program's state. For each value the first name of its class, 0 if the monitor does not know the value; for 0, which is no such value, how many it knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Classes(Nibbles);
+
+impl Classes {
+    /// One more value, with this first name of its class.
+    pub fn add(&mut self, value: u8, first: u8) {
+        self.0.add(value, first);
+        self.0.add(0, 1);
+    }
+
+    /// How many values the monitor knows.
+    #[inline]
+    pub fn count(self) -> u8 {
+        self.0.get(0)
+    }
+
+    /// The first name of the class of a value that is not 0; 0 if the monitor does not know it.
+    #[inline]
+    pub fn first(self, value: u8) -> u8 {
+        self.0.get(value)
+    }
 }
 
 /// Names that are being given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Naming {
-    pub names: Renaming,
-    first: [u8; 16],
+    names: Nibbles,
+    classes: Classes,
     /// How many names of a class are given, at its first name.
-    given: [u8; 16],
+    given: Nibbles,
     count: u8,
 }
 
 impl Naming {
     #[inline]
-    pub fn new(classes: &Classes) -> Naming {
-        Naming { names: [0; 16], first: classes.first, given: [0; 16], count: classes.count }
+    pub fn new(classes: Classes) -> Naming {
+        let none = Nibbles::default();
+        Naming { names: none, classes, given: none, count: classes.count() }
     }
 
     /// The name of a value that is met.
     #[inline]
-    pub fn name(&mut self, value: Word) -> Word {
-        let value = value as usize & 15;
-        if self.names[value] == 0 {
-            self.give(value);
+    pub fn name(&mut self, value: u8) -> u8 {
+        match self.names.get(value) {
+            0 => self.give(value),
+            name => name,
         }
-        Word::from(self.names[value])
     }
 
     #[inline]
-    fn give(&mut self, value: usize) {
-        let first = self.first[value];
-        self.names[value] = match first {
+    fn give(&mut self, value: u8) -> u8 {
+        let name = match self.classes.first(value) {
             0 => {
                 self.count += 1;
                 self.count
             }
-            _ => {
-                let given = &mut self.given[usize::from(first & 15)];
-                *given += 1;
-                first + *given - 1
+            first => {
+                self.given.add(first, 1);
+                first + self.given.get(first) - 1
             }
         };
+        self.names.add(value, name);
+        name
     }
 
-    /// Names what only the monitor knows, of values up to one; how many there are.
+    /// How many names there are, with those of values that only the monitor knows.
     #[inline]
-    pub fn finish(&mut self, most: u8) -> u8 {
-        for value in 1..=usize::from(most & 15) {
-            if self.names[value] == 0 && self.first[value] != 0 {
-                self.give(value);
+    pub fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// The names of values up to one, also of those that only the monitor knows.
+    pub fn finish(mut self, most: u8) -> Renaming {
+        for value in 1..=most.min(MOST) {
+            if self.classes.first(value) != 0 {
+                self.name(value);
             }
         }
-        self.count
+        self.names.all()
     }
 }
 

@@ -316,6 +316,7 @@ pub(crate) fn explorer<'p>(
             &machine,
             workload,
             by_thread || claims.is_some() || of_threads || !bounds.reductions.symmetry,
+            data.as_ref(),
         ),
         monitor: reference.map(|reference| {
             let at_points = mode == Mode::AtPoints;

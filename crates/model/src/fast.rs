@@ -1,19 +1,19 @@
-//! What one step of one thread leads to, by compiled steps, with nothing made anew but names.
+//! What one step of one thread leads to, by compiled steps, once for each state of the program.
 //!
-//! This is [`Explorer::successors`](crate::steps::Explorer::successors) once more: the same steps, fused in the same way, tried in the same order. A step is taken in
-//! a row of words that is used again and again, and its end is written down as a name at once. Whatever is not everyday is not looked into here: an error, a result that
-//! nothing explains, a long way through local steps. It is [`Unusual`], and the slow way looks at that state again and says what it is. So the slow way decides every
+//! This is [`Explorer::successors`](crate::steps::Explorer::successors) once more: the same steps, fused in the same way, tried in the same order, and the monitor is told the same in the same order. A step is
+//! taken in a row of words that is used again and again; what it leads to is recorded and found again for other sets of explanations ([`Programs`]). Whatever is not everyday is not looked into here: an error, a
+//! result that nothing explains, a long way through local steps. It is [`Unusual`], and the slow way looks at that state again and says what it is. So the slow way decides every
 //! violation; a search with either meets the same states in the same order, which is tested.
 
 use linpoint_lang::interp::{Choices, Compiled, CompiledEdge, Effects, Event, Taken};
 use linpoint_lang::program::{ClientThread, MarkKind, OpId, Word};
-use rustc_hash::FxHashMap;
 
 use crate::client::{FRESH, Workload};
-use crate::data::Data;
-use crate::monitor::Monitor;
-use crate::namer::{Namer, Walk};
-use crate::reference::{CallId, ResultId};
+use crate::data::{Classes, Data, MOST, Naming, Nibbles};
+use crate::monitor::{self, Monitor, MonitorId, Settled, who};
+use crate::namer::{Form, Namer, Placed, Walk};
+use crate::pack::{get_monitor, get_names};
+use crate::ways::{End, Known, ProgramId, Programs, Told};
 
 /// More local steps than this are left to the slow way.
 const MAX_LOCAL: usize = 256;
@@ -51,6 +51,36 @@ impl<'n> Iterator for Each<'n> {
 }
 
 impl Names {
+    /// Adds a name: the number of a set, and a state of the program.
+    #[inline]
+    fn push(&mut self, id: MonitorId, program: &[u8], thread: u8) {
+        self.bytes.extend_from_slice(&id.to_le_bytes());
+        self.bytes.extend_from_slice(program);
+        self.ends.push(self.bytes.len());
+        self.threads.push(thread);
+    }
+
+    /// Adds a name where the names of values come before the state: they were `called` so far, and what the monitor says of these is in the classes.
+    #[inline]
+    fn push_named(
+        &mut self,
+        id: MonitorId,
+        (called, classes): (Nibbles, Classes),
+        end: &End,
+        program: &[u8],
+    ) {
+        self.bytes.extend_from_slice(&id.to_le_bytes());
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(&[0, end.count]);
+        let mut naming = Naming::new(classes);
+        let names = (1..=end.count).map(|number| naming.name(called.get(end.met.get(number))));
+        self.bytes.extend(names);
+        self.bytes[at] = naming.count();
+        self.bytes.extend_from_slice(program);
+        self.ends.push(self.bytes.len());
+        self.threads.push(end.thread);
+    }
+
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -88,6 +118,7 @@ pub(crate) struct Fast<'e> {
     /// Where data is, if it is renamed.
     pub data: Option<&'e Data>,
     pub namer: Namer,
+    pub programs: Programs,
     pub memory: Scratch,
 }
 
@@ -104,13 +135,36 @@ pub(crate) struct Scratch {
     waiting: bool,
     effects: Effects,
     given: Vec<Word>,
-    calls: FxHashMap<(u64, u8), CallId>,
-    results: FxHashMap<(OpId, usize, [Word; 2]), ResultId>,
+    /// Whose step led to each end.
+    threads: Vec<u8>,
+    /// What the monitor is told.
+    told: Vec<Told>,
+    ends: Vec<End>,
+    bytes: Vec<u8>,
+    /// Sets on the way.
+    slots: Vec<MonitorId>,
+    /// How many values there are on some way at most.
+    most: u8,
+    /// Are values numbers, and have other names elsewhere?
+    numbers: bool,
+}
+
+impl Scratch {
+    /// Notes that the monitor is told something; the slot of what comes of it.
+    fn tell(&mut self, slot: u32, event: monitor::Event, op: OpId, monitor: &Monitor<'_>) -> u32 {
+        let known = self.told.iter().position(|other| (other.slot, other.event) == (slot, event));
+        let at = known.unwrap_or_else(|| {
+            let values = if self.numbers { monitor.values_in(event, op) } else { Nibbles::default() };
+            self.told.push(Told { slot, event, op, values });
+            self.told.len() - 1
+        });
+        at as u32 + 1
+    }
 }
 
 /// Where a walk goes that goes on while nobody notices.
 #[derive(Clone, Copy)]
-enum End {
+enum Goal {
     /// It is one of the states that steps lead to.
     Done,
     /// It is a call that has come to its first step that others notice.
@@ -122,49 +176,139 @@ impl Fast<'_> {
     pub fn successors(
         &mut self,
         monitor: &mut Option<Monitor<'_>>,
-        packed: &[u8],
+        mut packed: &[u8],
         names: &mut Names,
     ) -> Result<(), Unusual> {
-        self.memory.effects.wanted = monitor.as_ref().is_some_and(|monitor| monitor.with_points);
-        let mut parent = std::mem::take(&mut self.memory.parent);
-        self.namer.read(packed, &mut parent);
+        self.programs.stay_small();
+        let first = get_monitor(&mut packed);
+        let mut rest = packed.get(1..).unwrap_or_default();
+        let values = if self.namer.is_new() { get_names(&mut rest) } else { None };
+        let (fresh, form) = match values {
+            Some(values) => (packed[0], Form::Numbers(values.len() as u8)),
+            None => (0, Form::Names),
+        };
+        let packed = if form == Form::Names { packed } else { rest };
+        let program = self.programs.number(packed);
+        if matches!(self.programs.known(program), Known::Nothing) {
+            self.work_out(monitor.as_ref(), packed, form, program);
+        }
+        let Known::Steps { told, ends, new } = self.programs.known(program) else { return Err(Unusual) };
+        let mut called = Nibbles::default();
+        if let Some(values) = values {
+            if fresh + new > MOST {
+                return Err(Unusual);
+            }
+            values.iter().zip(1..).for_each(|(name, number)| called.add(number, *name));
+            (1..=new).for_each(|more| called.add(values.len() as u8 + more, fresh + more));
+        }
+        self.memory.slots.clear();
+        self.memory.slots.push(first);
+        if let Some(monitor) = monitor {
+            self.tell(monitor, told, called)?;
+        }
+        for at in ends.0..ends.1 {
+            let end = self.programs.end(at);
+            let mut id = self.memory.slots[end.slot as usize];
+            let mut classes = Classes::default();
+            if let Some(monitor) = monitor {
+                if end.renames {
+                    Settled { id, classes } = monitor.settle(id, end.places);
+                } else if end.moved {
+                    id = monitor.permute(id, end.places);
+                }
+            }
+            if form == Form::Names {
+                let program = match end.renames && !end.is_named(classes) {
+                    true => self.renamed(end.program, classes),
+                    false => end.program,
+                };
+                names.push(id, self.programs.get(program), end.thread);
+            } else {
+                names.push_named(id, (called, classes), &end, self.programs.get(end.program));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the monitor what was recorded; what comes of it is in the slots.
+    #[inline]
+    fn tell(&mut self, monitor: &mut Monitor<'_>, told: (u32, u32), called: Nibbles) -> Result<(), Unusual> {
+        for at in told.0..told.1 {
+            let told = self.programs.told(at);
+            let event = self.programs.event(told, called, monitor);
+            let slots = &mut self.memory.slots;
+            let after = monitor.event(slots[told.slot as usize], event).map_err(|_| Unusual)?;
+            slots.push(after);
+        }
+        Ok(())
+    }
+
+    /// The state with data under the names that depend on what the monitor says.
+    fn renamed(&mut self, program: ProgramId, classes: Classes) -> ProgramId {
+        if let Some(named) = self.programs.named(program, classes) {
+            return named;
+        }
+        let Fast { namer, programs, memory, .. } = self;
+        namer.rename(programs.get(program), classes, &mut memory.parent, &mut memory.bytes);
+        let named = programs.number(&memory.bytes);
+        programs.remember_named(program, classes, named);
+        named
+    }
+
+    /// Takes every step from a state of the program, and records where they lead.
+    #[cold]
+    #[inline(never)]
+    fn work_out(&mut self, monitor: Option<&Monitor<'_>>, packed: &[u8], form: Form, program: ProgramId) {
+        let memory = &mut self.memory;
+        memory.effects.wanted = monitor.is_some_and(|monitor| monitor.with_points);
+        let mut parent = std::mem::take(&mut memory.parent);
+        self.namer.read(packed, form, &mut parent);
+        let before = parent.fresh;
+        memory.most = before;
+        memory.numbers = form != Form::Names;
         // What an unusual state left behind.
-        self.memory.open.clear();
-        self.memory.ready.clear();
-        let mut done = Ok(());
+        memory.open.clear();
+        memory.ready.clear();
+        memory.done.clear();
+        memory.told.clear();
+        memory.threads.clear();
+        let mut found = Ok(());
         for inside in [true, false] {
             // Nobody inside an operation can go on: what waits where it is called may be a deadlock.
             self.memory.waiting = !inside && self.memory.done.is_empty();
             for thread in 0..self.workload.threads.len() {
-                if done.is_err() || self.code.pc(&parent.words, thread).is_some() != inside {
+                if found.is_err() || self.code.pc(&parent.words, thread).is_some() != inside {
                     continue;
                 }
-                done = match inside {
+                found = match inside {
                     true => self.visible_step(monitor, &mut parent, thread),
                     false => self.call(monitor, &parent, thread),
                 };
-                names.threads.resize(self.memory.done.len(), thread as u8);
+                self.memory.threads.resize(self.memory.done.len(), thread as u8);
             }
         }
         self.memory.parent = parent;
-        let mut ends = std::mem::take(&mut self.memory.done);
-        if done.is_ok() {
-            for walk in &ends {
-                self.namer.name(walk, monitor.as_mut(), &mut names.bytes);
-                names.ends.push(names.bytes.len());
+        let Fast { namer, programs, memory, .. } = self;
+        let Scratch { done, spare, threads, told, ends, bytes, most, .. } = memory;
+        ends.clear();
+        // Numbers of values have to be few.
+        let few = form == Form::Names || *most <= MOST;
+        let usual = found.is_ok() && few;
+        if usual {
+            for (walk, thread) in done.iter().zip(threads) {
+                let Placed { places, moved, met, count } = namer.name(walk, form, bytes);
+                let program = programs.number(bytes);
+                let renames = form != Form::Names || namer.renames(walk.fresh);
+                let (slot, fresh, thread) = (walk.slot, walk.fresh, *thread);
+                ends.push(End { slot, program, places, moved, renames, thread, met, count, fresh });
             }
         }
-        self.memory.spare.append(&mut ends);
-        self.memory.done = ends;
-        done
+        let ways = (told.as_slice(), ends.as_slice(), *most - before);
+        programs.remember(program, usual.then_some(ways));
+        spare.append(done);
     }
 
-    fn call(
-        &mut self,
-        monitor: &mut Option<Monitor<'_>>,
-        parent: &Walk,
-        thread: usize,
-    ) -> Result<(), Unusual> {
+    fn call(&mut self, monitor: Option<&Monitor<'_>>, parent: &Walk, thread: usize) -> Result<(), Unusual> {
         let made = usize::from(parent.made[thread]);
         if made >= self.workload.calls(thread) {
             return Ok(());
@@ -173,18 +317,12 @@ impl Fast<'_> {
         match &workload.threads[thread] {
             ClientThread::Calls(calls) => {
                 let (op, args) = &calls[made];
-                let key = 1 << 63 | (thread as u64) << 32 | made as u64;
-                self.make_call(monitor, parent, thread, (*op, args, key))
+                self.make_call(monitor, parent, thread, (*op, args))
             }
             ClientThread::Any(ops, _) => {
-                let who = match monitor {
-                    Some(monitor) if monitor.by_thread => thread as u64,
-                    _ => 0,
-                };
                 for op in ops {
-                    for (index, args) in arguments[op.index()].iter().enumerate() {
-                        let key = who << 56 | u64::from(op.0) << 32 | index as u64;
-                        self.make_call(monitor, parent, thread, (*op, args, key))?;
+                    for args in &arguments[op.index()] {
+                        self.make_call(monitor, parent, thread, (*op, args))?;
                     }
                 }
                 Ok(())
@@ -192,13 +330,12 @@ impl Fast<'_> {
         }
     }
 
-    /// `key` is the same only for the same call, but for fresh values.
     fn make_call(
         &mut self,
-        monitor: &mut Option<Monitor<'_>>,
+        monitor: Option<&Monitor<'_>>,
         parent: &Walk,
         thread: usize,
-        (op, args, key): (OpId, &[Word], u64),
+        (op, args): (OpId, &[Word]),
     ) -> Result<(), Unusual> {
         let in_use = match self.data {
             Some(data) => data.admits(op.index(), args, parent.fresh),
@@ -207,21 +344,21 @@ impl Fast<'_> {
         let Some(in_use) = in_use else { return Ok(()) };
         let mut walk = self.copy(parent);
         walk.fresh = in_use;
-        let Scratch { given, calls, .. } = &mut self.memory;
+        let given = &mut self.memory.given;
         given.clear();
         given.extend_from_slice(args);
         for word in given.iter_mut().filter(|word| **word == FRESH) {
             walk.fresh += 1;
             *word = Word::from(walk.fresh);
         }
+        self.memory.most = self.memory.most.max(walk.fresh);
         walk.made[thread] += 1;
         self.code.call(&mut walk.words, thread, op, given);
         if let Some(monitor) = monitor {
-            let call =
-                *calls.entry((key, parent.fresh)).or_insert_with(|| monitor.call_id(thread, op, given));
-            walk.monitor = monitor.call(walk.monitor, thread, call);
+            let call = monitor.call_id(thread, op, given);
+            walk.slot = self.memory.tell(walk.slot, monitor::Event::Call(who(thread), call), op, monitor);
         }
-        self.run_locally(monitor, walk, thread, End::Ready)?;
+        self.run_locally(monitor, walk, thread, Goal::Ready)?;
         let mut ready = std::mem::take(&mut self.memory.ready);
         for mut walk in ready.drain(..) {
             match self.code.pc(&walk.words, thread) {
@@ -242,7 +379,7 @@ impl Fast<'_> {
     /// A step that others can notice, and what follows it unnoticed.
     fn visible_step(
         &mut self,
-        monitor: &mut Option<Monitor<'_>>,
+        monitor: Option<&Monitor<'_>>,
         from: &mut Walk,
         thread: usize,
     ) -> Result<(), Unusual> {
@@ -256,7 +393,7 @@ impl Fast<'_> {
             loop {
                 let mut walk = self.copy(from);
                 if self.take(monitor, &mut walk, (thread, pc), edge, &mut choices)? {
-                    self.run_locally(monitor, walk, thread, End::Done)?;
+                    self.run_locally(monitor, walk, thread, Goal::Done)?;
                 } else {
                     self.memory.spare.push(walk);
                 }
@@ -271,10 +408,10 @@ impl Fast<'_> {
     /// Goes on while nobody can notice. Where there is one way only, the row itself moves on.
     fn run_locally(
         &mut self,
-        monitor: &mut Option<Monitor<'_>>,
+        monitor: Option<&Monitor<'_>>,
         walk: Walk,
         thread: usize,
-        end: End,
+        end: Goal,
     ) -> Result<(), Unusual> {
         let code = self.code;
         let others = self.memory.open.len();
@@ -335,7 +472,7 @@ impl Fast<'_> {
     /// Every way on goes to the open walks.
     fn spread(
         &mut self,
-        monitor: &mut Option<Monitor<'_>>,
+        monitor: Option<&Monitor<'_>>,
         from: &mut Walk,
         (thread, pc): (usize, usize),
     ) -> Result<(), Unusual> {
@@ -363,57 +500,46 @@ impl Fast<'_> {
     /// Takes a step, and tells the monitor; false if it cannot be taken.
     fn take(
         &mut self,
-        monitor: &mut Option<Monitor<'_>>,
+        monitor: Option<&Monitor<'_>>,
         walk: &mut Walk,
         (thread, pc): (usize, usize),
         edge: &CompiledEdge,
         choices: &mut Choices,
     ) -> Result<bool, Unusual> {
-        let Scratch { effects, results, .. } = &mut self.memory;
+        let mut effects = std::mem::take(&mut self.memory.effects);
         effects.events.clear();
-        let taken = self.code.take(&mut walk.words, thread, edge, choices, effects);
+        let taken = self.code.take(&mut walk.words, thread, edge, choices, &mut effects);
         let op = self.ops[pc];
-        if taken == Taken::Wrong {
-            return Err(Unusual);
+        if let (Some(monitor), Taken::Moved | Taken::Returned) = (monitor, taken) {
+            for event in effects.events.drain(..) {
+                let Event::Point(point) = event else { continue };
+                let event = match point.kind {
+                    MarkKind::Lin => {
+                        let result = point.result.map(|words| monitor.result_id(op, &words));
+                        monitor::Event::Point(who(point.thread), result)
+                    }
+                    MarkKind::Query => monitor::Event::Query(who(point.thread)),
+                };
+                walk.slot = self.memory.tell(walk.slot, event, op, monitor);
+            }
+            if taken == Taken::Returned {
+                let result = monitor.result_id(op, &effects.result);
+                let event = monitor::Event::Return(who(thread), result);
+                walk.slot = self.memory.tell(walk.slot, event, op, monitor);
+            }
         }
-        if taken == Taken::Disabled {
-            return Ok(false);
+        self.memory.effects = effects;
+        match taken {
+            Taken::Wrong => Err(Unusual),
+            Taken::Disabled => Ok(false),
+            Taken::Moved | Taken::Returned => Ok(true),
         }
-        let Some(monitor) = monitor else { return Ok(true) };
-        for event in effects.events.drain(..) {
-            let Event::Point(point) = event else { continue };
-            let found = match point.kind {
-                MarkKind::Lin => {
-                    let result = point.result.map(|words| monitor.result_id(op, &words));
-                    monitor.point(walk.monitor, point.thread, result)
-                }
-                MarkKind::Query => monitor.query(walk.monitor, point.thread),
-            };
-            walk.monitor = found.map_err(|_| Unusual)?;
-        }
-        if taken == Taken::Returned {
-            let words = effects.result.as_slice();
-            let key = match *words {
-                [] => Some([0, 0]),
-                [a] => Some([a, 0]),
-                [a, b] => Some([a, b]),
-                _ => None,
-            };
-            let result = match key {
-                Some(key) => {
-                    *results.entry((op, words.len(), key)).or_insert_with(|| monitor.result_id(op, words))
-                }
-                None => monitor.result_id(op, words),
-            };
-            walk.monitor = monitor.returns(walk.monitor, thread, result).map_err(|_| Unusual)?;
-        }
-        Ok(true)
     }
 
-    fn finish(&mut self, walk: Walk, end: End) {
+    fn finish(&mut self, walk: Walk, end: Goal) {
         match end {
-            End::Ready => self.memory.ready.push(walk),
-            End::Done => self.memory.done.push(walk),
+            Goal::Ready => self.memory.ready.push(walk),
+            Goal::Done => self.memory.done.push(walk),
         }
     }
 

@@ -45,6 +45,7 @@ mod steps;
 mod store;
 mod symmetry;
 mod trace;
+mod ways;
 
 pub use client::{FewValues, Workload};
 pub use explore::{

@@ -9,17 +9,20 @@
 //! its own. When all are back, [`Monitor::gather`] gives the new sets their numbers in the order in which a single worker would have met them: by the number of the state that was looked
 //! at, and within it by the order of events. So numbers do not depend on who found what.
 
-mod configurations;
+mod events;
+mod set;
+mod settle;
 mod tables;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linpoint_lang::program::{OpId, Word};
 
-use crate::data::Classes;
-use crate::reference::{CallId, Reference, ResultId};
+use crate::data::{Classes, Nibbles};
+use crate::reference::{CallId, Numbered, Reference, ResultId};
 
-use configurations::{Set, Share, Work};
+use events::Work;
+use set::{Configuration, Set, Share};
 use tables::Tables;
 
 /// A set of configurations, by number.
@@ -27,30 +30,54 @@ pub(crate) type MonitorId = u32;
 
 /// What may happen to a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Event {
-    Call(usize, CallId),
-    Return(usize, ResultId),
+pub(crate) enum Event {
+    /// A thread calls.
+    Call(u8, CallId),
+    /// A thread returns.
+    Return(u8, ResultId),
     /// The operation takes effect here; with this result, if one is claimed.
-    Point(usize, Option<ResultId>),
+    Point(u8, Option<ResultId>),
     /// The operation may have looked here.
-    Query(usize),
-    /// Threads change places: the one with the number given comes to each place, four bits a place, the first lowest.
-    Permute(u64),
+    Query(u8),
+    /// Threads change places.
+    Permute(Places),
+}
+
+/// A thread as events name it. Points may be claimed of threads that there are not.
+#[inline]
+pub(crate) fn who(thread: usize) -> u8 {
+    u8::try_from(thread).unwrap_or(u8::MAX)
 }
 
 impl Event {
-    /// A number for each; threads are fewer than sixteen.
+    /// A number for each.
     #[inline]
     fn key(self) -> u64 {
-        let of = |kind: u64, thread: usize, id: u32| kind << 60 | (thread as u64) << 32 | u64::from(id);
+        let of = |kind: u64, thread: u8, id: u32| kind << 60 | u64::from(thread) << 32 | u64::from(id);
         match self {
             Event::Call(thread, call) => of(0, thread, call),
             Event::Return(thread, result) => of(1, thread, result),
             Event::Point(thread, Some(result)) => of(2, thread, result),
             Event::Point(thread, None) => of(3, thread, 0),
             Event::Query(thread) => of(4, thread, 0),
-            Event::Permute(order) => 5 << 60 | order,
+            Event::Permute(places) => 5 << 60 | places.0,
         }
+    }
+}
+
+/// Threads in an order: which thread comes to each place, four bits a place, the first lowest. There are fewer than sixteen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Places(u64);
+
+impl Places {
+    #[inline]
+    pub fn of(threads: impl DoubleEndedIterator<Item = usize>) -> Places {
+        Places(threads.rev().fold(0, |key, thread| key << 4 | thread as u64))
+    }
+
+    /// One thread a place.
+    fn threads(self) -> [u8; 16] {
+        std::array::from_fn(|place| (self.0 >> (4 * place) & 15) as u8)
     }
 }
 
@@ -70,12 +97,6 @@ pub(crate) struct Settled {
     pub classes: Classes,
 }
 
-/// Threads in an order as a number.
-#[inline]
-fn pack(order: &[u8]) -> u64 {
-    order.iter().rev().fold(0, |key, thread| key << 4 | u64::from(*thread))
-}
-
 pub(crate) struct Monitor<'p> {
     reference: Arc<Mutex<Reference<'p>>>,
     /// Does it matter who calls?
@@ -91,6 +112,14 @@ pub(crate) struct Monitor<'p> {
     free: Arc<[bool]>,
     /// Is it the first of those that share what is known?
     leads: bool,
+    scratch: Scratch,
+}
+
+/// What is used again and again.
+#[derive(Default)]
+struct Scratch {
+    set: Set,
+    met: Vec<Configuration>,
 }
 
 impl<'p> Monitor<'p> {
@@ -105,8 +134,9 @@ impl<'p> Monitor<'p> {
             with_points,
             free: free.into(),
             leads: true,
+            scratch: Scratch::default(),
         };
-        monitor.new.number(Set::initial(threads), 0);
+        monitor.number(&Set::initial(threads));
         monitor
     }
 
@@ -125,45 +155,59 @@ impl<'p> Monitor<'p> {
         self.reference().result(op, words)
     }
 
+    /// The values of data in an event of an operation: fifteen at each.
+    pub fn values_in(&self, event: Event, op: OpId) -> Nibbles {
+        let (mut reference, mut values) = (self.reference(), 0);
+        let mut see = |value: i64| {
+            if (1..16).contains(&value) {
+                values |= 15 << (4 * value);
+            }
+        };
+        match event {
+            Event::Call(_, call) => reference.data_of_call(call, &mut |_, value| see(value)),
+            Event::Return(_, result) | Event::Point(_, Some(result)) => {
+                let values = reference.shape_of_result(op, result).values.iter();
+                values.for_each(|(_, value)| see(i64::from(*value)));
+            }
+            Event::Point(_, None) | Event::Query(_) | Event::Permute(_) => {}
+        }
+        Nibbles(values)
+    }
+
+    /// An event of an operation with other values.
+    pub fn renamed(&self, event: Event, op: OpId, names: Nibbles) -> Event {
+        let map = names.all();
+        let (by, mut reference) = (Numbered::new(&map), self.reference());
+        match event {
+            Event::Call(thread, call) => Event::Call(thread, reference.rename_call(call, &by)),
+            Event::Return(thread, result) => Event::Return(thread, reference.rename_result(op, result, &by)),
+            Event::Point(thread, Some(result)) => {
+                Event::Point(thread, Some(reference.rename_result(op, result, &by)))
+            }
+            event => event,
+        }
+    }
+
     /// About how much memory it takes; what several share is counted by one.
     pub fn memory(&self) -> usize {
         let shared = if self.leads { self.known.memory() + self.reference().memory() } else { 0 };
         shared + self.new.memory()
     }
 
-    #[inline]
+    /// A call is never refused.
     pub fn call(&mut self, at: MonitorId, thread: usize, call: CallId) -> MonitorId {
-        self.event(at, Event::Call(thread, call)).unwrap_or(at)
+        self.event(at, Event::Call(who(thread), call)).unwrap_or(at)
     }
 
-    #[inline]
-    pub fn returns(&mut self, at: MonitorId, thread: usize, result: ResultId) -> Result<MonitorId, Refused> {
-        self.event(at, Event::Return(thread, result))
-    }
-
-    pub fn point(
-        &mut self,
-        at: MonitorId,
-        thread: usize,
-        result: Option<ResultId>,
-    ) -> Result<MonitorId, Refused> {
-        self.event(at, Event::Point(thread, result))
-    }
-
-    pub fn query(&mut self, at: MonitorId, thread: usize) -> Result<MonitorId, Refused> {
-        self.event(at, Event::Query(thread))
-    }
-
-    /// Thread `order[i]` becomes thread i.
-    #[inline]
-    pub fn permute(&mut self, at: MonitorId, order: &[u8]) -> MonitorId {
-        self.event(at, Event::Permute(pack(order))).unwrap_or(at)
+    /// Thread `places[i]` becomes thread i.
+    pub fn permute(&mut self, at: MonitorId, places: Places) -> MonitorId {
+        self.event(at, Event::Permute(places)).unwrap_or(at)
     }
 
     /// The same, and data is named after the part it plays in the set.
     #[inline]
-    pub fn settle(&mut self, at: MonitorId, order: &[u8]) -> Settled {
-        let key = (at, pack(order));
+    pub fn settle(&mut self, at: MonitorId, places: Places) -> Settled {
+        let key = (at, places.0);
         if (at as usize) < self.known.len()
             && let Some(found) = self.known.settled(&key)
         {
@@ -171,12 +215,13 @@ impl<'p> Monitor<'p> {
         }
         match self.new.settled(&key) {
             Some(found) => *found,
-            None => self.work_out_settled(key, order),
+            None => self.work_out_settled(key, places),
         }
     }
 
+    /// What an event makes of a set.
     #[inline]
-    fn event(&mut self, at: MonitorId, event: Event) -> Result<MonitorId, Refused> {
+    pub fn event(&mut self, at: MonitorId, event: Event) -> Result<MonitorId, Refused> {
         let key = (at, event.key());
         if (at as usize) < self.known.len()
             && let Some(found) = self.known.after(&key)
@@ -192,40 +237,45 @@ impl<'p> Monitor<'p> {
     #[cold]
     #[inline(never)]
     fn work_out(&mut self, key: (MonitorId, u64), event: Event) -> Result<MonitorId, Refused> {
-        let set = self.set(key.0);
-        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut work = Work {
-            reference: &mut reference,
-            share: self.share,
-            with_points: self.with_points,
-            free: &self.free,
-            overflowed: false,
-        };
-        let after = match event {
-            Event::Call(thread, call) => Ok(work.call_in(&set, thread, call)),
-            Event::Return(thread, result) => work.return_in(&set, thread, result),
-            Event::Point(thread, result) => work.point_in(&set, thread, result),
-            Event::Query(thread) => work.query_in(&set, thread),
-            Event::Permute(key) => {
-                let order: Vec<usize> =
-                    (0..set.calls.len()).map(|i| (key >> (4 * i) & 15) as usize).collect();
-                Ok(work.rename_in(&set, &order, None))
+        let after = self.with_work(key.0, |work, set, after| {
+            match event {
+                Event::Call(thread, call) => work.call_in(set, thread.into(), call, after),
+                Event::Return(thread, result) => work.return_in(set, thread.into(), result, after)?,
+                Event::Point(thread, result) => work.point_in(set, thread.into(), result, after)?,
+                Event::Query(thread) => work.query_in(set, thread.into(), after)?,
+                Event::Permute(places) => {
+                    work.rename_in(set, &places.threads()[..set.calls.threads()], None, after);
+                }
             }
-        };
-        self.overflowed |= work.overflowed;
-        drop(reference);
-        let found = after.map(|mut set| {
-            set.settle();
-            self.number(set)
+            Ok(())
         });
+        let found = after.map(|()| self.number_after());
         self.new.remember(key, found);
         found
     }
 
     #[cold]
     #[inline(never)]
-    fn work_out_settled(&mut self, key: (MonitorId, u64), order: &[u8]) -> Settled {
-        let set = self.set(key.0);
+    fn work_out_settled(&mut self, key: (MonitorId, u64), places: Places) -> Settled {
+        let order = places.threads();
+        let (classes, changed) = self
+            .with_work(key.0, |work, set, after| work.settle_in(set, &order[..set.calls.threads()], after));
+        let id = if changed { self.number_after() } else { key.0 };
+        let found = Settled { id, classes };
+        self.new.remember_settled(key, found);
+        found
+    }
+
+    /// Works with a set, and an empty one to leave what comes of it in.
+    fn with_work<T>(
+        &mut self,
+        id: MonitorId,
+        work_with: impl FnOnce(&mut Work<'_, 'p>, &Set, &mut Set) -> T,
+    ) -> T {
+        let set = match (id as usize).checked_sub(self.known.len()) {
+            None => self.known.set(id as usize),
+            Some(index) => self.new.set(index),
+        };
         let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = Work {
             reference: &mut reference,
@@ -233,29 +283,33 @@ impl<'p> Monitor<'p> {
             with_points: self.with_points,
             free: &self.free,
             overflowed: false,
+            met: std::mem::take(&mut self.scratch.met),
         };
-        let order: Vec<usize> = order.iter().map(|thread| usize::from(*thread)).collect();
-        let (set, classes) = work.settle_in(&set, &order);
+        let after = &mut self.scratch.set;
+        after.configurations.clear();
+        let found = work_with(&mut work, set, after);
         self.overflowed |= work.overflowed;
-        drop(reference);
-        let found = Settled { id: self.number(set), classes };
-        self.new.remember_settled(key, found);
+        self.scratch.met = work.met;
         found
     }
 
-    fn set(&self, id: MonitorId) -> Arc<Set> {
-        match (id as usize).checked_sub(self.known.len()) {
-            None => self.known.set(id as usize),
-            Some(index) => self.new.set(index),
-        }
+    /// The number of what work left behind.
+    fn number_after(&mut self) -> MonitorId {
+        let mut set = std::mem::take(&mut self.scratch.set);
+        set.settle();
+        let id = self.number(&set);
+        self.scratch.set = set;
+        id
     }
 
     /// The number of a set in order that may be new.
-    fn number(&mut self, set: Set) -> MonitorId {
-        match self.known.id(&set) {
-            Some(id) => id,
-            None => self.new.number(set, self.known.len()),
+    fn number(&mut self, set: &Set) -> MonitorId {
+        let hash = set.hash();
+        if let Some(place) = self.known.find(set, hash) {
+            return place as MonitorId;
         }
+        let place = self.new.find(set, hash).unwrap_or_else(|| self.new.add(set, hash));
+        (self.known.len() + place) as MonitorId
     }
 }
 
@@ -269,6 +323,7 @@ impl<'p> Monitor<'p> {
             new: Tables::default(),
             free: Arc::clone(&self.free),
             leads: false,
+            scratch: Scratch::default(),
             ..*self
         }
     }

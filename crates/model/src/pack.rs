@@ -1,4 +1,8 @@
 //! States as bytes: small numbers take one; locals that are dead, and threads that run nothing, take none.
+//!
+//! First comes the number of the monitor's set, then how many values of data are in use. Where each piece of data that is handed out is new, and data is renamed, values are numbered in the order in
+//! which a walk through the state meets them, and next come their names, and before these how many there are ([`UNNAMED`] if values have their names in the state): so states of the program that differ only
+//! in these names have the same bytes from there on.
 
 use linpoint_lang::Program;
 use linpoint_lang::flow::live_locals;
@@ -18,6 +22,9 @@ pub(crate) struct Full {
     pub made: Vec<u8>,
     pub fresh: u8,
 }
+
+/// In place of how many values have names: there are too many, and they are in the state by their names.
+pub(crate) const UNNAMED: u8 = u8::MAX;
 
 pub(crate) struct Packer {
     /// Live locals of each node.
@@ -40,13 +47,22 @@ impl Packer {
         Packer { live, headers: needs_headers(machine.program) }
     }
 
-    pub fn pack(&self, machine: &Machine<'_>, full: &Full, out: &mut Vec<u8>) {
+    /// Packs a state; with names of values, where there are to be any.
+    pub fn pack(&self, machine: &Machine<'_>, full: &Full, names: Option<Names<'_>>, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(&full.monitor.to_le_bytes());
         if machine.watched {
             put(out, full.claims as Word);
         }
         out.push(full.fresh);
+        match names {
+            None => {}
+            Some(Names::InState) => out.push(UNNAMED),
+            Some(Names::Before(names)) => {
+                out.push(names.len() as u8);
+                out.extend_from_slice(names);
+            }
+        }
         out.extend_from_slice(&full.made);
         machine.shared(&full.state).iter().for_each(|word| put(out, *word));
         for thread in 0..machine.threads {
@@ -68,14 +84,26 @@ impl Packer {
         }
     }
 
-    pub fn unpack(&self, machine: &Machine<'_>, mut bytes: &[u8], full: &mut Full) {
+    /// Unpacks a state; the names of its values, if these are `named`.
+    pub fn unpack<'b>(
+        &self,
+        machine: &Machine<'_>,
+        mut bytes: &'b [u8],
+        named: Named,
+        full: &mut Full,
+    ) -> &'b [u8] {
         let bytes = &mut bytes;
         full.monitor = get_monitor(bytes);
         full.claims = if machine.watched { get(bytes) as ClaimsId } else { 0 };
         full.fresh = bytes[0];
+        *bytes = &bytes[1..];
+        let names = match named {
+            Named::No => &[],
+            Named::Yes => get_names(bytes).unwrap_or_default(),
+        };
         full.made.clear();
-        full.made.extend_from_slice(&bytes[1..1 + machine.threads]);
-        *bytes = &bytes[1 + machine.threads..];
+        full.made.extend_from_slice(&bytes[..machine.threads]);
+        *bytes = &bytes[machine.threads..];
         let words = &mut full.state.words;
         words.clear();
         for _ in 0..machine.frame_range(0).start {
@@ -101,7 +129,37 @@ impl Packer {
                 words[start + field] = get(bytes);
             }
         }
+        names
     }
+}
+
+/// Where values have their names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Names<'n> {
+    /// In the state.
+    InState,
+    /// Before it: these, in the order in which values are met.
+    Before(&'n [u8]),
+}
+
+/// Are there names of values before the state?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    No,
+    Yes,
+}
+
+/// The names of values, if they are before the state and not in it.
+#[inline]
+pub(crate) fn get_names<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
+    let (count, rest) = bytes.split_first()?;
+    if *count == UNNAMED {
+        *bytes = rest;
+        return None;
+    }
+    let (names, rest) = rest.split_at(usize::from(*count));
+    *bytes = rest;
+    Some(names)
 }
 
 /// The number of a set of the monitor: four bytes, as it is seldom small.
@@ -124,7 +182,7 @@ pub(crate) fn put(out: &mut Vec<u8>, word: Word) {
 }
 
 /// The bytes of a word that is not small.
-pub(crate) fn rare(word: Word) -> ([u8; 5], usize) {
+fn rare(word: Word) -> ([u8; 5], usize) {
     let [a, b, c, d] = word.to_le_bytes();
     match word {
         NONE => ([0; 5], 1),

@@ -129,6 +129,12 @@ impl<'p> Reference<'p> {
         id
     }
 
+    /// The operation that is called.
+    #[inline]
+    pub fn op_of(&self, call: CallId) -> OpId {
+        self.calls[call as usize].op
+    }
+
     /// The number of the result that these words stand for.
     pub fn result(&mut self, op: OpId, words: &[Word]) -> ResultId {
         let value = result_value(self.program, &self.program.operation(op).result, words);

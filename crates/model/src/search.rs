@@ -18,6 +18,7 @@ use crate::progress::{Arc, Demand, Graph};
 use crate::steps::Explorer;
 use crate::store::{FIRST, StateId, Store, hash};
 use crate::trace;
+use crate::ways::Programs;
 
 pub(crate) use turn::Turn;
 
@@ -48,8 +49,9 @@ pub(crate) fn search(
             &explorer.machine,
             explorer.workload,
             explorer.symmetry.distinct,
-            explorer.data.is_some(),
+            explorer.data.clone(),
         ),
+        programs: Programs::default(),
         memory: Scratch::default(),
     };
     let mut names = Names::default();
@@ -261,7 +263,9 @@ impl Search<'_, '_, '_> {
         }
         let monitors = self.workers.iter().filter_map(|worker| worker.explorer.monitor.as_ref());
         let monitors: usize = monitors.map(|monitor| monitor.memory()).sum();
-        let used = self.store.memory_with(4096) + self.graph.memory() + monitors;
+        let fast = self.workers.iter().filter_map(|worker| worker.fast.as_ref());
+        let fast: usize = fast.map(|fast| fast.programs.memory()).sum();
+        let used = self.store.memory_with(4096) + self.graph.memory() + monitors + fast;
         if self.store.is_full() || used > self.bounds.memory {
             return stop(Limit::Memory);
         }

@@ -12,8 +12,8 @@ use crate::client::{FRESH, Workload};
 use crate::data::{Classes, Data, MOST, Renaming};
 use crate::explore::{Mode, Wrong};
 use crate::fast::Names;
-use crate::monitor::{Monitor, Refused};
-use crate::pack::{Full, Packer};
+use crate::monitor::{self, Monitor, Places, Refused, who};
+use crate::pack::{self, Full, Packer};
 use crate::symmetry::{Order, Symmetry};
 use crate::trace::{Happened, TraceStep};
 
@@ -90,27 +90,35 @@ impl Explorer<'_> {
             self.machine.canonical(&mut full.state);
         }
         let threads = self.machine.threads;
-        let places: Vec<u8> = (0..threads).map(|i| order.map_or(i, |order| order[i]) as u8).collect();
-        let mut data = None;
+        let places = Places::of((0..threads).map(|i| order.map_or(i, |order| order[i])));
+        let (mut data, mut names) = (None, None);
         match &self.data {
             Some(renamed) if full.fresh <= MOST => {
                 let classes = match &mut self.monitor {
                     Some(monitor) => {
-                        let settled = monitor.settle(full.monitor, &places);
+                        let settled = monitor.settle(full.monitor, places);
                         full.monitor = settled.id;
                         settled.classes
                     }
                     None => Classes::default(),
                 };
-                data = Some(renamed.rename(&self.machine, &classes, &mut full));
+                data = Some(renamed.rename(&self.machine, classes, &mut full));
+                if renamed.distinct {
+                    names = Some(renamed.by_walk(&self.machine, &mut full));
+                }
             }
             _ => {
                 if let (Some(monitor), true) = (&mut self.monitor, order.is_some()) {
-                    full.monitor = monitor.permute(full.monitor, &places);
+                    full.monitor = monitor.permute(full.monitor, places);
                 }
             }
         }
-        self.packer.pack(&self.machine, &full, &mut packed);
+        let names = match (&names, self.values_are()) {
+            (_, pack::Named::No) => None,
+            (Some(names), pack::Named::Yes) => Some(pack::Names::Before(names)),
+            (None, pack::Named::Yes) => Some(pack::Names::InState),
+        };
+        self.packer.pack(&self.machine, &full, names, &mut packed);
         Named { bytes: packed, order, data }
     }
 
@@ -123,8 +131,17 @@ impl Explorer<'_> {
     /// The state behind packed bytes.
     pub(crate) fn state_of(&self, packed: &[u8]) -> Full {
         let mut full = Full { state: State::default(), monitor: 0, claims: 0, made: Vec::new(), fresh: 0 };
-        self.packer.unpack(&self.machine, packed, &mut full);
+        let names = self.packer.unpack(&self.machine, packed, self.values_are(), &mut full);
+        if let (Some(data), false) = (&self.data, names.is_empty()) {
+            data.with_names(&self.machine, names, &mut full);
+        }
         full
+    }
+
+    /// Do states have the names of their values before them?
+    fn values_are(&self) -> pack::Named {
+        let named = self.data.as_ref().is_some_and(|data| data.distinct);
+        if named { pack::Named::Yes } else { pack::Named::No }
     }
 
     /// Every state that one step of one thread leads to, and whose step each is.
@@ -397,14 +414,14 @@ impl Explorer<'_> {
         if !monitor.with_points {
             return Ok(());
         }
-        let found = match point.kind {
+        let seen = match point.kind {
             MarkKind::Lin => {
                 let result = point.result.map(|words| monitor.result_id(op, &words));
-                monitor.point(after.full.monitor, point.thread, result)
+                monitor::Event::Point(who(point.thread), result)
             }
-            MarkKind::Query => monitor.query(after.full.monitor, point.thread),
+            MarkKind::Query => monitor::Event::Query(who(point.thread)),
         };
-        match found {
+        match monitor.event(after.full.monitor, seen) {
             Ok(id) => after.full.monitor = id,
             Err(Refused::Impossible | Refused::Misplaced) => {
                 return Err(Bad { wrong: Wrong::Points, steps: after.steps.clone() });
@@ -426,7 +443,7 @@ impl Explorer<'_> {
         }
         let Some(monitor) = &mut self.monitor else { return Ok(()) };
         let result = monitor.result_id(op, words);
-        match monitor.returns(after.full.monitor, thread, result) {
+        match monitor.event(after.full.monitor, monitor::Event::Return(who(thread), result)) {
             Ok(id) => after.full.monitor = id,
             Err(_) => {
                 let wrong = if monitor.with_points { Wrong::Points } else { Wrong::NotLinearizable };

@@ -49,14 +49,10 @@ impl Store {
         (&self.chunks[(id >> CHUNK_BITS) as usize], (id as usize % CHUNK) * UNIT)
     }
 
+    #[inline]
     fn number(&self, id: StateId, at: usize) -> u32 {
         let (chunk, start) = self.record(id);
-        u32::from_le_bytes([
-            chunk[start + at],
-            chunk[start + at + 1],
-            chunk[start + at + 2],
-            chunk[start + at + 3],
-        ])
+        chunk[start + at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
     pub fn get(&self, id: StateId) -> &[u8] {

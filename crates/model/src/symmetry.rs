@@ -1,7 +1,7 @@
 //! Threads that have the same to do are interchangeable: they are put in the order of their frames.
 //!
 //! Any renaming of such threads gives a state with the same futures, so any choice of one is sound; the order by frames is not always the same for two states that could be
-//! renamed into one another (pointers are compared only with null), which costs states, not soundness.
+//! renamed into one another (pointers are compared only with null, and so is data that is always new, whose names are given later), which costs states, not soundness.
 
 use std::cmp::Ordering;
 
@@ -9,6 +9,7 @@ use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{NONE, Slot, Type, UNSET, Word};
 
 use crate::client::Workload;
+use crate::data::{Data, is_data};
 use crate::pack::Full;
 
 /// Which thread comes to each place.
@@ -23,12 +24,12 @@ pub(crate) struct Symmetry {
     shared: Vec<usize>,
     locals: Vec<Vec<usize>>,
     fields: Vec<Vec<usize>>,
-    /// Locals of each operation that hold pointers or thread numbers: only compared with null or none.
+    /// Locals of each operation that hold pointers, thread numbers or data that is always new: only compared with null or none.
     vague: Vec<Vec<bool>>,
 }
 
 impl Symmetry {
-    pub fn new(machine: &Machine<'_>, workload: &Workload, by_thread: bool) -> Symmetry {
+    pub fn new(machine: &Machine<'_>, workload: &Workload, by_thread: bool, data: Option<&Data>) -> Symmetry {
         let first = |thread: usize| {
             let same = (0..thread).find(|other| workload.threads[*other] == workload.threads[thread]);
             if by_thread { thread } else { same.unwrap_or(thread) }
@@ -36,7 +37,9 @@ impl Symmetry {
         let program = machine.program;
         let threads_in = |slots: &[Slot]| (0..slots.len()).filter(|&i| names_thread(&slots[i].ty)).collect();
         let operations = || program.operations.iter();
-        let vague = |slots: &[Slot]| slots.iter().map(|s| names_thread(&s.ty) || is_pointer(&s.ty)).collect();
+        let new_data = data.is_some_and(|data| data.distinct);
+        let is_vague = |ty: &Type| names_thread(ty) || is_pointer(ty) || new_data && is_data(ty);
+        let vague = |slots: &[Slot]| slots.iter().map(|slot| is_vague(&slot.ty)).collect();
         Symmetry {
             distinct: by_thread,
             class: (0..machine.threads).map(first).collect(),

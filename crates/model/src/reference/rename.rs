@@ -14,10 +14,12 @@ use crate::data::{Renaming, is_data, places_of_data};
 /// What was worked out about data: looked up again and again.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// What results of operations are but for names, and the values in them.
-    of_results: FxHashMap<(OpId, ResultId), (u64, Vec<u8>)>,
-    /// What each state is but for names, and which value is where.
-    shapes: Vec<(u64, Vec<(u64, u8)>)>,
+    /// What results of operations are but for names; the first is nobody's.
+    of_results: Vec<Shape>,
+    /// For each operation and each result, which of these it has; the first, as long as that is not known.
+    places: Vec<Vec<u32>>,
+    /// What each state is but for names.
+    shapes: Vec<Shape>,
     states: FxHashMap<(SpecId, u64), SpecId>,
     results: FxHashMap<(OpId, ResultId, u64), ResultId>,
     calls: FxHashMap<(CallId, u64), CallId>,
@@ -30,18 +32,47 @@ impl Memory {
             + self.states.capacity() * 24
             + (self.results.capacity() + self.calls.capacity()) * 32
             + self.of_results.len() * 64
+            + self.places.iter().map(|results| results.len() * 4).sum::<usize>()
     }
 }
 
-/// A renaming, and a number that no other has.
+/// A renaming, and a number that no other has: four bits a value.
 pub(crate) struct Numbered<'r> {
     map: &'r Renaming,
     number: u64,
 }
 
+/// The number of the renaming that changes nothing.
+const SAME: u64 = 0xfedc_ba98_7654_3210;
+
 impl Numbered<'_> {
     pub fn new(map: &Renaming) -> Numbered<'_> {
-        Numbered { map, number: map.iter().fold(0, |number, new| number << 4 | u64::from(*new)) }
+        Numbered { map, number: map.iter().rev().fold(0, |number, new| number << 4 | u64::from(*new)) }
+    }
+
+    /// What it does to what has these values only; nothing, if it changes none of them.
+    #[inline]
+    fn on(&self, shape: &Shape) -> Option<u64> {
+        let number = self.number & shape.mask;
+        (number != SAME & shape.mask).then_some(number)
+    }
+}
+
+/// What a state or a result is but for names, and which values are where in it.
+#[derive(Debug, Default)]
+pub(crate) struct Shape {
+    /// The same for what differs in names only.
+    pub hash: u64,
+    /// Places, and the values there.
+    pub values: Vec<(u64, u8)>,
+    /// Fifteen at each of the values, four bits a value.
+    mask: u64,
+}
+
+impl Shape {
+    fn new(hash: u64, values: Vec<(u64, u8)>) -> Shape {
+        let mask = values.iter().fold(0, |mask, (_, value)| mask | 15 << (4 * value));
+        Shape { hash, values, mask }
     }
 }
 
@@ -65,7 +96,8 @@ impl Reference<'_> {
 
     /// The result of an operation with other values.
     pub fn rename_result(&mut self, op: OpId, result: ResultId, by: &Numbered<'_>) -> ResultId {
-        let key = (op, result, by.number);
+        let Some(number) = by.on(self.shape_of_result(op, result)) else { return result };
+        let key = (op, result, number);
         if let Some(found) = self.renamed.results.get(&key) {
             return *found;
         }
@@ -77,7 +109,8 @@ impl Reference<'_> {
 
     /// The state with other values.
     pub fn rename_state(&mut self, state: SpecId, by: &Numbered<'_>) -> SpecId {
-        let key = (state, by.number);
+        let Some(number) = by.on(self.shape_of_state(state)) else { return state };
+        let key = (state, number);
         if let Some(found) = self.renamed.states.get(&key) {
             return *found;
         }
@@ -114,8 +147,8 @@ impl Reference<'_> {
     }
 }
 
-/// What a state is but for the names of data, and where each value is in it.
-struct Shape<'s> {
+/// Finds out what a state is but for names.
+struct Look<'s> {
     /// The same for what differs in names only.
     hash: u64,
     /// Called with a place and the value there.
@@ -124,7 +157,17 @@ struct Shape<'s> {
 
 impl Reference<'_> {
     /// What a state is but for names, and which values are where in it.
-    pub fn shape_of_state(&mut self, state: SpecId) -> &(u64, Vec<(u64, u8)>) {
+    #[inline]
+    pub fn shape_of_state(&mut self, state: SpecId) -> &Shape {
+        if self.renamed.shapes.len() <= state as usize {
+            self.look_at_states(state);
+        }
+        &self.renamed.shapes[state as usize]
+    }
+
+    /// Looks at every state up to one.
+    #[cold]
+    fn look_at_states(&mut self, state: SpecId) {
         while self.renamed.shapes.len() <= state as usize {
             let mut seen = Vec::new();
             let mut see = |place: u64, value: i64| {
@@ -132,15 +175,14 @@ impl Reference<'_> {
                     seen.push((place, value as u8));
                 }
             };
-            let mut shape = Shape { hash: 2, see: &mut see };
+            let mut shape = Look { hash: 2, see: &mut see };
             self.look_at_state(self.renamed.shapes.len() as SpecId, &mut shape);
             let hash = shape.hash;
-            self.renamed.shapes.push((hash, seen));
+            self.renamed.shapes.push(Shape::new(hash, seen));
         }
-        &self.renamed.shapes[state as usize]
     }
 
-    fn look_at_state(&self, state: SpecId, shape: &mut Shape<'_>) {
+    fn look_at_state(&self, state: SpecId, shape: &mut Look<'_>) {
         match (&self.states[state as usize], &self.source) {
             (SpecState::Builtin(state), _) => shape.builtin(state),
             (SpecState::Block(state), Source::Block(machine)) => {
@@ -159,18 +201,40 @@ impl Reference<'_> {
     }
 
     /// What a result of an operation is but for names, and the values in it.
-    pub fn shape_of_result(&mut self, op: OpId, result: ResultId) -> &(u64, Vec<u8>) {
-        if !self.renamed.of_results.contains_key(&(op, result)) {
-            let mut seen = Vec::new();
-            let masked = self.renamed_result(op, &self.results[result as usize], &mut |n| {
-                if (1..16).contains(&n) {
-                    seen.push(n as u8);
-                }
-                n.min(1)
-            });
-            self.renamed.of_results.insert((op, result), (hash_of(&masked), seen));
+    #[inline]
+    pub fn shape_of_result(&mut self, op: OpId, result: ResultId) -> &Shape {
+        let places = self.renamed.places.get(op.index());
+        let place = match places.and_then(|places| places.get(result as usize)) {
+            Some(place) if *place != 0 => *place as usize,
+            _ => self.look_at_result(op, result),
+        };
+        &self.renamed.of_results[place]
+    }
+
+    #[cold]
+    fn look_at_result(&mut self, op: OpId, result: ResultId) -> usize {
+        let mut seen = Vec::new();
+        let masked = self.renamed_result(op, &self.results[result as usize], &mut |n| {
+            if (1..16).contains(&n) {
+                seen.push((seen.len() as u64, n as u8));
+            }
+            n.min(1)
+        });
+        let Memory { of_results, places, .. } = &mut self.renamed;
+        if of_results.is_empty() {
+            of_results.push(Shape::default());
         }
-        &self.renamed.of_results[&(op, result)]
+        let place = of_results.len();
+        of_results.push(Shape::new(hash_of(&masked), seen));
+        if places.len() <= op.index() {
+            places.resize_with(op.index() + 1, Vec::new);
+        }
+        let places = &mut places[op.index()];
+        if places.len() <= result as usize {
+            places.resize(result as usize + 1, 0);
+        }
+        places[result as usize] = place as u32;
+        place
     }
 
     /// The data among the arguments of a call, by place.
@@ -185,7 +249,7 @@ impl Reference<'_> {
     }
 }
 
-impl Shape<'_> {
+impl Look<'_> {
     fn add(&mut self, part: u64) {
         self.hash = mix(self.hash, part);
     }
