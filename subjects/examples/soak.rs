@@ -3,6 +3,7 @@
 //! `cargo run --release -p linpoint-subjects --example soak -- SUBJECT AMOUNT THREADS WHAT`: the subject is `multiset`, `tree` or `cache`; the amount seconds (`600s`) or operations
 //! (`100000000`); what is compared `io` or `view`. `slow-down THREADS` instead of these measures the tree watched and not watched, by turns.
 
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use linpoint_monitor::{Monitor, MonitorError, View};
@@ -88,50 +89,71 @@ fn resident() -> u64 {
 /// Operations in a burst that fits into a ring, so that nobody waits for the verification thread.
 const BURST: u64 = 2_000;
 const BURSTS: usize = 200;
+const ROUNDS: usize = 5;
 /// Half of these keys are in the tree: with their values more than a processor's caches hold.
 const KEYS: u64 = 1 << 20;
 
-/// Processor time an operation of the tree takes, in bursts between which the verification thread catches up; the same tree not watched, with answers
-/// compared, and with views compared; best burst of each thread.
+/// Processor time an operation of the tree takes, in bursts between which the verification thread catches up: a tree that is not watched, one with answers compared and one with
+/// views compared. The three are there all the time and have their bursts by turns, so that a machine that is faster now and slower then is so for all three. All threads use the same one at a time, and a
+/// burst that is not counted goes before each that is: caches hold then what they would hold in the middle of a long run, the verification thread's doings included.
 fn slow_down(threads: u64) -> Result<(), Box<dyn std::error::Error>> {
-    for round in 0..5 {
-        let [off, io, view] = [None, Some(false), Some(true)].map(|watched| -> Result<f64, MonitorError> {
+    for round in 0..ROUNDS {
+        // The object that comes first is watched, and with one in two sampled the next is not.
+        let watch = |watched: Option<bool>| -> Result<(Monitor, BlinkTree<0>), MonitorError> {
             let monitor = Monitor::builder().sample(if watched.is_some() { 1 } else { 2 }).start()?;
-            // The first object is watched, the second is not.
-            let first = BlinkTree::<0>::watched(&monitor, watched == Some(true))?;
-            let tree = if watched.is_some() { first } else { BlinkTree::<0>::watched(&monitor, false)? };
+            let mut tree = BlinkTree::<0>::watched(&monitor, watched == Some(true))?;
+            if watched.is_none() {
+                tree = BlinkTree::<0>::watched(&monitor, false)?;
+            }
+            Ok((monitor, tree))
+        };
+        let trees = [watch(None)?, watch(Some(false))?, watch(Some(true))?];
+        for (monitor, tree) in &trees {
             for key in 0..KEYS / 2 {
                 tree.insert(key * 2, key);
                 if key % 1000 == 0 {
-                    catch_up(&monitor);
+                    catch_up(monitor);
                 }
             }
-            let worst = std::thread::scope(|scope| {
-                let (tree, monitor) = (&tree, &monitor);
-                let burst = move |seed| {
-                    let mut random = Random::new(seed);
-                    let mut spent = Vec::new();
-                    for _ in 0..BURSTS {
+        }
+        let together = Barrier::new(threads as usize);
+        let bursts = |seed| {
+            let mut random = Random::new(seed);
+            let mut spent = [const { Vec::new() }; 3];
+            for _ in 0..BURSTS {
+                for ((monitor, tree), spent) in trees.iter().zip(&mut spent) {
+                    for counted in [false, true] {
+                        catch_up(monitor);
+                        together.wait();
                         let start = processor_time();
                         (0..BURST).for_each(|_| use_tree(tree, &mut random));
-                        spent.push((processor_time() - start) / BURST as f64);
-                        catch_up(monitor);
+                        if counted {
+                            spent.push((processor_time() - start) / BURST as f64);
+                        }
                     }
-                    spent.sort_by(f64::total_cmp);
-                    spent[BURSTS / 4]
-                };
-                let users: Vec<_> = (1..=threads).map(|seed| scope.spawn(move || burst(seed))).collect();
-                users.into_iter().map(|user| user.join().unwrap_or(f64::MAX)).fold(0.0, f64::max)
-            });
-            monitor.finish();
-            Ok(worst)
+                    catch_up(monitor);
+                    together.wait();
+                }
+            }
+            spent.map(|mut spent| {
+                spent.sort_by(f64::total_cmp);
+                spent[BURSTS / 2]
+            })
+        };
+        let bursts = &bursts;
+        let each: Vec<[f64; 3]> = std::thread::scope(|scope| {
+            let users: Vec<_> = (1..=threads).map(|seed| scope.spawn(move || bursts(seed))).collect();
+            users.into_iter().filter_map(|user| user.join().ok()).collect()
         });
-        let (off, io, view) = (off?, io?, view?);
+        let [off, io, view] = [0, 1, 2].map(|mode| each.iter().map(|spent| spent[mode]).fold(0.0, f64::max));
         println!(
             "round {round}: not watched {off:.0} ns, answers {io:.0} ns ({:.2}x), views {view:.0} ns ({:.2}x)",
             io / off,
             view / off
         );
+        for (monitor, _) in trees {
+            monitor.finish().assert_clean();
+        }
     }
     Ok(())
 }

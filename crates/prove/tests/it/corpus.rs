@@ -1,6 +1,7 @@
 //! The programs of the corpus: what their headers expect of `obligations`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use linpoint_lang::{Program, compile};
 use linpoint_model::{Bounds, Mode, Workload, Wrong, explore};
@@ -35,7 +36,7 @@ fn proved(path: &str) {
     assert_eq!(report.verdict, Verdict::Proved, "{path}");
     assert!(text.contains("// expect obligations: proved"), "{path}");
     assert!(report.never_taken.is_empty(), "{path}: {:?}", report.never_taken);
-    let bounds = Bounds { time: Some(std::time::Duration::from_secs(1)), ..Bounds::default() };
+    let bounds = Bounds { time: Some(Duration::from_secs(1)), ..Bounds::default() };
     let mut workloads: Vec<Workload> =
         [(2, 1), (2, 2), (3, 2)].map(|(threads, ops)| Workload::general(&program, threads, ops)).into();
     if path.contains("lock") {
@@ -67,6 +68,8 @@ fn left_open(path: &str, text: &str, program: &Program, report: &Report) -> Vec<
     let mut open: Vec<(&str, String)> = Vec::new();
     for decided in report.decided.iter().filter(|decided| !decided.outcome.is_proved()) {
         assert!(matches!(decided.outcome, Outcome::Open(_)), "{path}: {:?}", decided.outcome);
+        // From the question to the countermodel.
+        assert!(decided.took < Duration::from_secs(1), "{path}: {:?}", decided.took);
         let from = graph.steps[decided.obligation.step].from;
         open.push((decided.obligation.kind.name(), label(program, text, graph, from)));
     }
