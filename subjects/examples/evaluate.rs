@@ -2,7 +2,7 @@
 //!
 //! `evaluate record FILE OBJECT THREADS OPERATIONS VALUES PREFIX CLIENTS OTHERS SEED` records a history (`VALUES` 0: no priority twice) and prints `shape,operations,widest,seconds`.
 //! `evaluate text FILE OUT` writes it for fastlin, which lets the greatest leave first: priorities are turned round.
-//! `evaluate decide FILE SPEC ENGINE SECONDS` decides it and prints `verdict,read_s,decide_s,most,mean,peak_kib,by`: the engine is `auto`, `monitor`, `metastate`, `search`, `brute`, `one-core` (auto on one core), `split` (auto, one history over all cores), `count` (metastates, counted),
+//! `evaluate decide FILE SPEC ENGINE SECONDS` decides it and prints `verdict,read_s,decide_s,cpu_s,most,mean,peak_kib,by` (`cpu_s` is the processor's time of `decide_s`): the engine is `auto`, `monitor`, `metastate`, `search`, `brute`, `one-core` (auto, as all of these on one core), `split` (auto on all cores, one history over all of them where it takes long), `at-once` (split before anything else), `count` (metastates, counted),
 //! `paths` (brute force as Dragicevic has it) or `text` and its variants (his metastates with switches).
 
 use std::fs::File;
@@ -18,7 +18,7 @@ use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
 use linpoint_check::metastate::seed::{self, Switches};
 use linpoint_check::portfolio::Choice;
 use linpoint_check::timeline::Ties;
-use linpoint_check::{Budget, Options, Stop, Timeline, check_rows};
+use linpoint_check::{Budget, Options, Split, Stop, Timeline, check_rows};
 use linpoint_history::formats::{self, Format, Input, ReadOptions};
 use linpoint_history::{Builtin, History, Kind, Spec as _, Verdict};
 use linpoint_subjects::catalogue;
@@ -93,11 +93,11 @@ fn decide(file: &str, spec: &Builtin, name: &str, limit: Duration) -> Result<(),
     let start = Instant::now();
     let history = formats::read_all(&Input::File(PathBuf::from(file)), spec, &ReadOptions::default())?;
     let read_s = start.elapsed().as_secs_f64();
-    let start = Instant::now();
+    let (start, start_cpu_s) = (Instant::now(), cpu_s());
     let choice = match name {
-        "auto" | "one-core" | "split" => Some(Choice::Auto),
+        "auto" | "one-core" | "split" | "at-once" => Some(Choice::Auto),
         "monitor" => Some(Choice::Monitor),
-        "metastate" | "metastate-one-core" => Some(Choice::Metastate),
+        "metastate" => Some(Choice::Metastate),
         "search" => Some(Choice::Search),
         "brute" => Some(Choice::Brute),
         _ => None,
@@ -109,8 +109,8 @@ fn decide(file: &str, spec: &Builtin, name: &str, limit: Duration) -> Result<(),
                 choice,
                 time_limit: Some(limit),
                 memory_limit_bytes: Some(4 << 30),
-                split: name == "split",
-                threads: if name.ends_with("one-core") { 1 } else { cores },
+                split: if name == "at-once" { Split::AtOnce } else { Split::WhenSlow },
+                threads: if ["split", "at-once"].contains(&name) { cores } else { 1 },
                 ..Options::default()
             };
             let History { operations, mut symbols } = history;
@@ -141,8 +141,9 @@ fn decide(file: &str, spec: &Builtin, name: &str, limit: Duration) -> Result<(),
     };
     let decide_s = start.elapsed().as_secs_f64();
     println!(
-        "{},{read_s:.3},{decide_s:.3},{},{:.2},{},{}",
+        "{},{read_s:.3},{decide_s:.3},{:.4},{},{:.2},{},{}",
         outcome.verdict,
+        cpu_s() - start_cpu_s,
         outcome.most,
         outcome.mean,
         peak_kib(),
@@ -210,6 +211,14 @@ fn switches(name: &str) -> Option<Switches> {
         "none" => Switches { most: 100_000, ..Switches::none() },
         _ => return None,
     })
+}
+
+/// What all threads of this process have had of the processor, in seconds.
+fn cpu_s() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists on every Linux, and the place for the answer is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The most memory this process held, where the system says so.

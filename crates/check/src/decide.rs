@@ -2,7 +2,7 @@
 //!
 //! Linearizability is local (Herlihy & Wing 1990): a history of several objects is linearizable iff each object's part is. So a
 //! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides. So is
-//! a map, entry by entry, as long as nobody asks for its size. A long history of one object is split by value or by time where that is sound and asked for ([`pieces`]).
+//! a map, entry by entry, as long as nobody asks for its size. A long history of one object is split by time where one core would take long, or by value where that is asked for ([`pieces`]).
 //!
 //! Touching operations of one process (`a.ret == b.call`) are handled by enclosure, see [`crate::timeline`]: what holds
 //! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
@@ -42,8 +42,8 @@ pub struct Options {
     pub partition: Partition,
     /// Threads to use where parts are independent.
     pub threads: usize,
-    /// Split a long history of one object over the threads? A split that comes to nothing costs its time, see `decide/pieces.rs`.
-    pub split: bool,
+    /// When a long history of one object is split over the threads.
+    pub split: Split,
     /// Rows held in memory before a file is streamed instead.
     pub hold: usize,
     /// Can the history be opened more than once? Standard input cannot, and is held in memory.
@@ -58,7 +58,7 @@ impl Default for Options {
             memory_limit_bytes: None,
             partition: Partition::ByKey,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
-            split: false,
+            split: Split::WhenSlow,
             hold: HOLD,
             may_read_again: true,
         }
@@ -73,6 +73,17 @@ impl Options {
             racer: None,
         }
     }
+}
+
+/// When a long history of one object is split over the threads. A split that comes to nothing costs its time, see `decide/pieces.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// One thread has all of it.
+    Never,
+    /// When the first engine that may take long has had its start and is not about to be done: priority queues.
+    WhenSlow,
+    /// Before any engine is tried: priority queues, and sets.
+    AtOnce,
 }
 
 /// What is an object of its own.
@@ -256,7 +267,8 @@ fn check_feed(
     let operations = feed.completed + feed.pending.len() as u64;
     let pending = feed.pending.len() as u64;
     let keyed = symbols.key_count() > 0;
-    let part = Part { spec, choice: options.choice, budget: &budget, watch, threads: options.threads };
+    let Options { choice, threads, split, .. } = *options;
+    let part = Part { spec, choice, budget: &budget, watch, threads, split };
     let mut objects = Vec::new();
     let found = if options.partition == Partition::ByKey && (keyed || spec.kind == Kind::Map) {
         let feed = if feed.in_memory().is_some() { feed } else { feed.hold(symbols)? };
@@ -268,7 +280,7 @@ fn check_feed(
             part.decide_all(&objects, symbols, options.threads, sink)?
         }
     } else {
-        let split = if options.split && sink.is_none() {
+        let split = if options.split == Split::AtOnce && sink.is_none() {
             pieces::decide(&part, &feed, symbols, pieces::LEAST)?
         } else {
             None
@@ -309,6 +321,7 @@ struct Part<'a> {
     watch: &'a dyn Watch,
     /// How many engines may be at work on one object.
     threads: usize,
+    split: Split,
 }
 
 /// What one engine came to.

@@ -115,6 +115,16 @@ impl<'a> Shared<'a> {
     pub(crate) fn completed(&self) -> u64 {
         self.completed
     }
+
+    /// The completed operations, in order of return.
+    pub(crate) fn rows(&self) -> &'a [Operation] {
+        self.rows
+    }
+
+    /// Is nothing pending?
+    pub(crate) fn is_complete(&self) -> bool {
+        self.pending.is_empty()
+    }
 }
 
 enum Rows<'a> {

@@ -24,6 +24,6 @@ pub mod resident;
 pub mod stream;
 pub mod timeline;
 
-pub use decide::{Answer, CheckError, Options, Partition, Watch, check, check_rows};
+pub use decide::{Answer, CheckError, Options, Partition, Split, Watch, check, check_rows};
 pub use engine::{Budget, Context, Engine, Limit, Stop, Violation, Witness};
 pub use timeline::{OpId, Timeline};

@@ -45,11 +45,11 @@ impl Replay {
         match (spec.kind, initial) {
             (Kind::Queue, Some(items)) if plain => Replay::Queue(items.into()),
             (Kind::Stack, Some(items)) if plain => Replay::Stack(items),
-            (Kind::PriorityQueue, Some(items)) if plain && items.is_empty() => {
-                Replay::PriorityQueue(BinaryHeap::new())
+            (Kind::PriorityQueue, Some(items)) if plain && are_small(&items) => {
+                Replay::PriorityQueue(items.iter().map(|item| Reverse(item.0)).collect())
             }
-            (Kind::PriorityQueueMax, Some(items)) if plain && items.is_empty() => {
-                Replay::PriorityQueueMax(BinaryHeap::new())
+            (Kind::PriorityQueueMax, Some(items)) if plain && are_small(&items) => {
+                Replay::PriorityQueueMax(items.iter().map(|item| item.0).collect())
             }
             (Kind::Set, Some(items)) if plain => {
                 let mut members = Members::default();
@@ -258,6 +258,11 @@ impl Members {
         }
         self.bits.get((value.0 / 64) as usize).is_some_and(|word| word >> (value.0 % 64) & 1 == 1)
     }
+}
+
+/// Are all of them integers that are their own numbers?
+fn are_small(items: &[ValueId]) -> bool {
+    items.iter().all(|item| item.small().is_some())
 }
 
 #[inline]

@@ -8,6 +8,9 @@
 //! **How.** The candidates are in the order in which they would be tried one after another. The first starts at once. The
 //! next one starts when a core is free and the last one to start has either left (it cannot decide this history, or ran into a limit) or has had
 //! [`START`] of time and, at the pace at which it explains returns, would take more than [`SOON`] longer.
+//! Where all that would be raced is the metastates of a priority queue, and its history can be cut, the cores are better used for its pieces ([`super::pieces`]): the first engine is stopped. Should a piece fail, the race is
+//! run after all.
+//!
 //! An answer is an order that was replayed, or a violation. Whoever has one first ends the race, and the others stop at their next look at the clock, which
 //! all of them take every few milliseconds.
 //!
@@ -24,7 +27,7 @@ use std::time::{Duration, Instant};
 
 use linpoint_history::{Operation, Symbols};
 
-use super::{Attempt, CheckError, Part};
+use super::{Attempt, CheckError, Outcome, Part, Split, pieces};
 use crate::drive::Sink;
 use crate::engine::{Budget, Racer};
 use crate::feed::{Names, Shared};
@@ -43,7 +46,13 @@ pub(super) fn race(
     symbols: &Symbols,
     sink: &mut Option<Sink<'_>>,
 ) -> Result<Vec<Attempt>, CheckError> {
-    let racers = Racer::lanes(candidates.len());
+    // The last lane is that of the pieces.
+    let racers = Racer::lanes(candidates.len() + 1);
+    let mut may_split = part.split != Split::Never
+        && sink.is_none()
+        && feed.is_complete()
+        && feed.completed() >= pieces::LEAST as u64;
+    let mut pieces = None;
     let progress: Vec<AtomicU64> = candidates.iter().map(|_| AtomicU64::new(0)).collect();
     let wanted = sink.is_some();
     let mut ended: Vec<(usize, Result<Attempt, CheckError>, Vec<Operation>)> = Vec::new();
@@ -78,6 +87,15 @@ pub(super) fn race(
             let is_free = started < candidates.len() && running < part.threads && !is_over;
             let is_time = || running == 0 || is_late(last_start.elapsed(), returns, feed.completed());
             if is_free && is_time() {
+                if may_split && (started, running) == (1, 1) {
+                    may_split = false;
+                    pieces = pieces::cut(part, feed.rows(), symbols);
+                }
+                if pieces.is_some() {
+                    racers[candidates.len()].win();
+                    is_over = true;
+                    continue;
+                }
                 start(started);
                 (started, last_start) = (started + 1, Instant::now());
             }
@@ -91,6 +109,12 @@ pub(super) fn race(
             }
         }
     });
+    if let Some(pieces) = pieces.filter(|_| !ended.iter().any(|(_, attempt, _)| ends_race(attempt))) {
+        return match pieces::explain_all(part, pieces, symbols)? {
+            Some((engine, operations)) => Ok(vec![Attempt { engine, outcome: Outcome::Holds(operations) }]),
+            None => race(&Part { split: Split::Never, ..*part }, candidates, feed, symbols, sink),
+        };
+    }
     ended.sort_by_key(|(lane, ..)| *lane);
     let mut attempts = Vec::new();
     for (_, attempt, order) in ended {

@@ -83,6 +83,23 @@ impl PriorityQueueMetastates {
         self.crowd
     }
 
+    /// How many configurations there are now.
+    pub(crate) fn width(&self) -> usize {
+        self.configs.len()
+    }
+
+    /// The open operations that took effect in the configuration in which fewest did.
+    pub(crate) fn least_taken(&self) -> Vec<OpId> {
+        let size = |config: &&Config| config.inserted.count_ones() + config.removed.count_ones();
+        let Some(least) = self.configs.iter().min_by_key(size) else { return Vec::new() };
+        let classes = self.contents.classes().iter();
+        let inserts = classes.clone().flat_map(|class| &class.inserts).map(|open| (open, least.inserted));
+        let removes = classes.flat_map(|class| &class.removes).chain(self.contents.empties());
+        let removes = removes.map(|open| (open, least.removed));
+        let taken = inserts.chain(removes).filter(|(open, took)| open.bit() & took != 0);
+        taken.map(|(open, _)| OpId(open.id)).collect()
+    }
+
     fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
         let spec = cx.spec;
         let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
