@@ -6,7 +6,7 @@
 //! `cores` (one history on one core and on all).
 //!
 //! An engine that does not end is said to have met its `limit`, and is not tried on what has no fewer processes and no fewer operations. Times are the processor's, of the whole process but for reading; but for `cores`, where it is wall time that
-//! matters, so that other work on the machine disturbs them less. The limit is one of wall time.
+//! matters, so that other work on the machine disturbs them less. The limit is one of processor time, too.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,8 +16,8 @@ use std::process::Command;
 use crate::bench::{Options, child};
 use crate::plot::{self, Frame, Scale, Series};
 
-/// Seconds that one run may take, and in a quick evaluation.
-const PATIENCE_S: [u32; 2] = [30, 8];
+/// Seconds of processor time that one run may take, and in a quick evaluation.
+const PATIENCE_S: [u32; 2] = [15, 5];
 /// The two shapes of the text: intervals short and long behind a lock, and of about equal length in transactions.
 const SHAPES: [&str; 2] = ["coarse-heap", "fine-stm-heap"];
 /// Metastates at most for 2 to 6 threads, as the text reports them (section 6.4.1).
@@ -38,6 +38,14 @@ struct Plan {
     others: f64,
     /// Clients of a thread, each a process of the history.
     clients: u32,
+    seed: u32,
+}
+
+impl Plan {
+    /// Two threads, a thousand priorities, nothing at the start.
+    fn new(object: &'static str) -> Plan {
+        Plan { object, threads: 2, operations: 0, values: 1000, prefix: 0, others: 0.0, clients: 1, seed: 1 }
+    }
 }
 
 /// What a run came to.
@@ -87,17 +95,20 @@ fn build() -> Result<PathBuf, String> {
     Ok(crate::bench::target().join("release/examples/evaluate"))
 }
 
-/// Histories short and narrow enough for brute force: growing at two processes, and widening at sixty operations.
+/// Histories short enough for brute force, three of each size: growing at twelve processes, and widening at four hundred operations.
 fn brute(bench: &mut Bench) -> Result<(), String> {
     let engines = ["paths", "porcupine", "text", "metastate", "count"];
     for object in SHAPES {
-        let plan =
-            Plan { object, threads: 1, operations: 0, values: 1000, prefix: 0, others: 0.0, clients: 2 };
-        for operations in [25, 50, 100, 200, 400, 800, 1600, 3200, 6400] {
-            bench.history("brute-length", Plan { operations, ..plan }, &engines)?;
+        let plan = Plan { threads: 1, ..Plan::new(object) };
+        for operations in [25, 50, 100, 200, 400, 800, 1600] {
+            for seed in 1..=3 {
+                bench.history("brute-length", Plan { operations, clients: 12, seed, ..plan }, &engines)?;
+            }
         }
-        for clients in [2, 3, 4, 5, 6, 8, 10, 12] {
-            bench.history("brute-threads", Plan { operations: 60, clients, ..plan }, &engines)?;
+        for clients in [2, 4, 6, 8, 10, 12, 14, 16] {
+            for seed in 1..=3 {
+                bench.history("brute-threads", Plan { operations: 400, clients, seed, ..plan }, &engines)?;
+            }
         }
     }
     Ok(())
@@ -117,8 +128,7 @@ fn table(bench: &mut Bench, quick: bool) -> Result<(), String> {
         for (threads, sizes) in cells {
             for size in sizes {
                 let operations = size * thousand;
-                let plan =
-                    Plan { object, threads, operations, values: 1000, prefix: 0, others: 0.0, clients: 1 };
+                let plan = Plan { threads, operations, ..Plan::new(object) };
                 bench.history("table", plan, &["paths", "porcupine", "text", "metastate", "count"])?;
             }
         }
@@ -132,8 +142,7 @@ fn length(bench: &mut Bench, quick: bool) -> Result<(), String> {
         if quick { &[20_000, 40_000] } else { &[200_000, 500_000, 1_000_000, 3_000_000, 10_000_000] };
     for object in SHAPES {
         for &operations in sizes {
-            let plan =
-                Plan { object, threads: 2, operations, values: 1000, prefix: 0, others: 0.0, clients: 1 };
+            let plan = Plan { operations, ..Plan::new(object) };
             bench.history("length", plan, &["paths", "porcupine", "text", "metastate", "count"])?;
             let distinct = Plan { values: 0, ..plan };
             bench.history("length-distinct", distinct, &["monitor", "fastlin"])?;
@@ -153,7 +162,7 @@ fn threads(bench: &mut Bench, quick: bool) -> Result<(), String> {
             // Two threads have a core each on a small machine; an odd number of processes is one thread's.
             let threads = if processes % 2 == 0 { 2 } else { 1 };
             let clients = processes / threads;
-            let plan = Plan { object, threads, operations, values: 1000, prefix: 0, others: 0.0, clients };
+            let plan = Plan { threads, operations, clients, ..Plan::new(object) };
             bench.history("threads", plan, &["paths", "porcupine", "text", "metastate", "count"])?;
             bench.history("threads-distinct", Plan { values: 0, ..plan }, &["monitor", "fastlin"])?;
             bench.history("threads-as-they-come", Plan { clients: 1, ..plan }, &["metastate", "count"])?;
@@ -178,8 +187,7 @@ fn switches(bench: &mut Bench) -> Result<(), String> {
     ];
     for object in ["coarse-heap", "naive-stm-heap"] {
         for threads in [3, 4] {
-            let plan =
-                Plan { object, threads, operations: 5_000, values: 20, prefix: 0, others: 0.05, clients: 1 };
+            let plan = Plan { threads, operations: 5_000, values: 20, others: 0.05, ..Plan::new(object) };
             bench.history("switches", plan, &engines)?;
         }
     }
@@ -194,20 +202,12 @@ fn cores(bench: &mut Bench, quick: bool) -> Result<(), String> {
         ["coarse-heap", "hunt-heap", "sundell-tsigas", "naive-stm-heap", "fine-stm-heap", "striped-hash-set"]
     {
         let values = if object == "striped-hash-set" { 1000 } else { 16 };
-        let plan = Plan { object, threads: 8, operations, values, prefix: 1000, others: 0.0, clients: 1 };
+        let plan = Plan { threads: 8, operations, values, prefix: 1000, ..Plan::new(object) };
         bench.history("cores", plan, &engines)?;
     }
     for clients in [4, 8, 12, 16] {
         for values in [16, 1000] {
-            let plan = Plan {
-                object: "coarse-heap",
-                threads: 2,
-                operations: operations / 5,
-                values,
-                prefix: 0,
-                others: 0.0,
-                clients,
-            };
+            let plan = Plan { operations: operations / 5, values, clients, ..Plan::new("coarse-heap") };
             bench.history("cores", plan, &engines)?;
         }
     }
@@ -234,7 +234,8 @@ impl Bench {
         let mut command = Command::new(&self.program);
         command.arg("record").arg(&file).arg(plan.object);
         command.args([plan.threads.to_string(), plan.operations.to_string(), plan.values.to_string()]);
-        command.args([plan.prefix.to_string(), plan.clients.to_string(), plan.others.to_string()]).arg("1");
+        command.args([plan.prefix.to_string(), plan.clients.to_string(), plan.others.to_string()]);
+        command.arg(plan.seed.to_string());
         let (_, said) = child::run(command, 10 * self.patience_s)?;
         let mut fields = said.trim().split(',').skip(2);
         let widest = fields.next().and_then(|field| field.parse().ok()).ok_or("nothing was recorded")?;
@@ -259,20 +260,23 @@ impl Bench {
         fs::remove_file(&file).map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// Did the engine not end on something no larger?
+    /// Did the engine not end on something smaller?
     fn is_lost(&self, suite: &str, plan: &Plan, engine: &str) -> bool {
+        let size = |plan: &Plan| (plan.threads * plan.clients, plan.operations);
         self.lost.iter().any(|(lost_suite, lost, name)| {
             (*lost_suite, lost.object, name.as_str()) == (suite, plan.object, engine)
-                && lost.threads * lost.clients <= plan.threads * plan.clients
-                && lost.operations <= plan.operations
+                && size(lost).0 <= size(plan).0
+                && size(lost).1 <= size(plan).1
+                && size(lost) != size(plan)
         })
     }
 
     fn decide(&self, file: &Path, plan: Plan, engine: &str) -> Result<Row, String> {
         let spec = if plan.object.contains("set") { "set" } else { "priority-queue" };
         let mut command = Command::new(&self.program);
-        command.arg("decide").arg(file).args([spec, engine, &self.patience_s.to_string()]);
-        let (usage, said) = child::run(command, self.patience_s + 5)?;
+        // Its own limit is one of time on the clock.
+        command.arg("decide").arg(file).args([spec, engine, &(10 * self.patience_s).to_string()]);
+        let (usage, said) = child::run_busy(command, self.patience_s)?;
         let fields: Vec<&str> = said.trim().split(',').collect();
         let number =
             |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
@@ -284,7 +288,7 @@ impl Bench {
             engine: engine.to_owned(),
             verdict: verdict.to_owned(),
             read_s: number(1),
-            decide_s: if usage.ended.is_some() { f64::from(self.patience_s) } else { number(2) },
+            decide_s: if usage.ended.is_some() { usage.wall_s } else { number(2) },
             cpu_s: if usage.ended.is_some() { usage.cpu_s } else { number(3) },
             most: number(4),
             mean: number(5),
@@ -305,9 +309,9 @@ impl Bench {
         if name == "fastlin" {
             command.args(["-t", "-x"]).arg(&text);
         } else {
-            command.arg(&text).arg(format!("{}s", self.patience_s));
+            command.arg(&text).arg(format!("{}s", 10 * self.patience_s));
         }
-        let (usage, said) = child::run(command, self.patience_s + 2)?;
+        let (usage, said) = child::run_busy(command, self.patience_s)?;
         fs::remove_file(&text).map_err(|error| format!("{}: {error}", text.display()))?;
         let verdict = match said.split_whitespace().next().filter(|_| usage.ended.is_none()) {
             Some("1") => "holds",
@@ -330,17 +334,17 @@ impl Bench {
     }
 
     fn csv(&self) -> String {
-        let head = "suite,object,threads,operations,values,prefix,others,clients,widest,engine,verdict,read_s,decide_s,cpu_s,metastates_most,metastates_mean,peak_mib\n";
+        let head = "suite,object,threads,operations,values,prefix,others,clients,seed,widest,engine,verdict,read_s,decide_s,cpu_s,metastates_most,metastates_mean,peak_mib\n";
         self.rows.iter().fold(head.to_owned(), |text, row| text + &line(row))
     }
 }
 
 fn line(row: &Row) -> String {
-    let Plan { object, threads, operations, values, prefix, others, clients } = row.plan;
+    let Plan { object, threads, operations, values, prefix, others, clients, seed } = row.plan;
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{},{object},{threads},{operations},{values},{prefix},{others},{clients},{},{},{},{:.3},{:.3},{:.4},{},{:.2},{:.0}",
+        "{},{object},{threads},{operations},{values},{prefix},{others},{clients},{seed},{},{},{},{:.3},{:.3},{:.4},{},{:.2},{:.0}",
         row.suite,
         row.widest,
         row.engine,
@@ -364,7 +368,7 @@ fn draw(rows: &[Row], folder: &Path) -> Result<(), String> {
             (row.suite, row.plan.object, row.engine.as_str()) == (suite.as_str(), object, engine)
                 && row.verdict == "holds"
         };
-        rows.iter().filter(wanted).map(point).collect::<Vec<_>>()
+        median(rows.iter().filter(wanted).map(point).collect())
     };
     let names = [
         ("paths", "brute force"),
@@ -424,4 +428,10 @@ fn draw(rows: &[Row], folder: &Path) -> Result<(), String> {
         y_scale: Scale::Log,
     };
     plot::lines(&folder.join("metastates.svg"), &frame, &lines)
+}
+
+/// One point for each place: the median of those that are there.
+fn median(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    points.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() / 2]).collect()
 }

@@ -80,7 +80,7 @@ impl Options {
 pub enum Split {
     /// One thread has all of it.
     Never,
-    /// When the first engine that may take long has had its start and is not about to be done: priority queues.
+    /// When an engine takes long for each return and is not about to be done: priority queues.
     WhenSlow,
     /// Before any engine is tried: priority queues, and sets.
     AtOnce,

@@ -15,8 +15,8 @@
 //! So `holds` is right whatever was guessed. If a piece fails the guess may be to blame: nothing is concluded, and the whole is decided as ever.
 //!
 //! **What it is worth.** Where next to nothing is open at once one core explains millions of returns a second, and counting and copying cost about as much as a second core saves. Where much is open a return takes
-//! microseconds, and two cores take about half the time of one. So a priority queue is cut where the first engine has had its start and would take long ([`super::race`]); a set, whose monitor is always fast, only
-//! if [`super::Split::AtOnce`] asks for it. `docs/evaluation.md` has figures.
+//! microseconds, and two cores take less than half the time of one: cuts are where little is undecided, so that pieces have fewer configurations, too. So a priority queue is cut where the first engine is slow ([`super::race`]); a
+//! set, whose monitor is always fast, only if [`super::Split::AtOnce`] asks for it. `docs/evaluation.md` has figures.
 //!
 //! Every piece's order is replayed by the recheck, from the contents that were counted.
 

@@ -8,8 +8,8 @@
 //! **How.** The candidates are in the order in which they would be tried one after another. The first starts at once. The
 //! next one starts when a core is free and the last one to start has either left (it cannot decide this history, or ran into a limit) or has had
 //! [`START`] of time and, at the pace at which it explains returns, would take more than [`SOON`] longer.
-//! Where all that would be raced is the metastates of a priority queue, and its history can be cut, the cores are better used for its pieces ([`super::pieces`]): the first engine is stopped. Should a piece fail, the race is
-//! run after all.
+//! Where the history is a priority queue's, can be cut, and a return takes long, the cores are better used for its pieces ([`super::pieces`]): the first engine is stopped, before another one is started. Should a piece fail, the
+//! race is run after all.
 //!
 //! An answer is an order that was replayed, or a violation. Whoever has one first ends the race, and the others stop at their next look at the clock, which
 //! all of them take every few milliseconds.
@@ -37,6 +37,12 @@ use crate::portfolio::Candidate;
 const START: Duration = Duration::from_millis(300);
 /// Nobody else is started where the end is as near as this.
 const SOON: Duration = Duration::from_millis(700);
+
+/// A history is cut sooner: after this time, if so much is left,
+const CUT_START: Duration = Duration::from_millis(100);
+const CUT_SOON: Duration = Duration::from_millis(200);
+/// and a return takes so long on the average; where it takes less, cutting costs as much as a second core saves.
+const CUT_PACE: Duration = Duration::from_nanos(800);
 
 /// Races the candidates on `part.threads` cores. What became of those that were started, in their order.
 pub(super) fn race(
@@ -86,16 +92,17 @@ pub(super) fn race(
             part.watch.explained(returns, feed.completed());
             let is_free = started < candidates.len() && running < part.threads && !is_over;
             let is_time = || running == 0 || is_late(last_start.elapsed(), returns, feed.completed());
-            if is_free && is_time() {
-                if may_split && (started, running) == (1, 1) {
-                    may_split = false;
-                    pieces = pieces::cut(part, feed.rows(), symbols);
-                }
+            let is_alone = (started, running) == (1, 1) && is_free;
+            if may_split && is_alone && is_slow(last_start.elapsed(), returns, feed.completed()) {
+                may_split = false;
+                pieces = pieces::cut(part, feed.rows(), symbols);
                 if pieces.is_some() {
                     racers[candidates.len()].win();
                     is_over = true;
                     continue;
                 }
+            }
+            if is_free && is_time() {
                 start(started);
                 (started, last_start) = (started + 1, Instant::now());
             }
@@ -139,8 +146,20 @@ fn ends_race(attempt: &Result<Attempt, CheckError>) -> bool {
 
 /// Has an engine had its start, and is it not about to be done?
 fn is_late(elapsed: Duration, returns: u64, of: u64) -> bool {
-    let left = of.saturating_sub(returns) as f64 / (returns as f64).max(1.0);
-    elapsed >= START && elapsed.as_secs_f64() * left > SOON.as_secs_f64()
+    elapsed >= START && left(elapsed, returns, of) > SOON.as_secs_f64()
+}
+
+/// Is it worth while to cut the history?
+fn is_slow(elapsed: Duration, returns: u64, of: u64) -> bool {
+    let pace = elapsed.as_secs_f64() / (returns as f64).max(1.0);
+    elapsed >= CUT_START
+        && pace >= CUT_PACE.as_secs_f64()
+        && left(elapsed, returns, of) > CUT_SOON.as_secs_f64()
+}
+
+/// The seconds that an engine will still take, at its pace so far.
+fn left(elapsed: Duration, returns: u64, of: u64) -> f64 {
+    elapsed.as_secs_f64() * of.saturating_sub(returns) as f64 / (returns as f64).max(1.0)
 }
 
 #[cfg(test)]
@@ -154,5 +173,15 @@ mod tests {
         assert!(is_late(ms(400), 0, 1000));
         assert!(is_late(ms(400), 100, 1000), "3.6 s are left");
         assert!(!is_late(ms(400), 600, 1000), "0.3 s are left");
+    }
+
+    #[test]
+    fn what_is_quick_is_not_cut() {
+        let ms = Duration::from_millis;
+        assert!(!is_slow(ms(90), 0, 1_000_000));
+        assert!(is_slow(ms(110), 0, 1_000_000));
+        assert!(!is_slow(ms(110), 200_000, 1_000_000), "half a microsecond a return");
+        assert!(is_slow(ms(110), 50_000, 200_000), "two microseconds, and 0.3 s are left");
+        assert!(!is_slow(ms(110), 50_000, 100_000), "0.1 s are left");
     }
 }
