@@ -174,6 +174,7 @@ impl<O: Object> Check<O> {
         let start = Instant::now();
         let deadline = start + self.time_limit;
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
+        coverage.spurious = self.limits.spurious;
         let scenarios = self.scenarios(deadline, &mut coverage);
         // The last is among the longest.
         if let Some(text) = scenarios.last().and_then(asked_twice::difference) {
@@ -226,6 +227,7 @@ impl<O: Object> Check<O> {
         let token: Token = token.parse()?;
         let scenario = self.decode(&token)?;
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
+        coverage.spurious = self.limits.spurious;
         let counterexample = Counterexample::replay(&self, &scenario, &token, &mut coverage);
         Ok(Report { coverage, elapsed: start.elapsed(), counterexample })
     }
@@ -247,6 +249,10 @@ impl<O: Object> Check<O> {
 
     pub(crate) fn search_asked(&self) -> Search {
         self.search
+    }
+
+    pub(crate) fn spurious_asked(&self) -> u32 {
+        self.limits.spurious
     }
 
     pub(crate) fn execution(&self) -> Box<Execution> {

@@ -18,7 +18,7 @@ use crate::explored::{Exploration, Fault, Finding, Results, program};
 use crate::linearize::{Criterion, Moment};
 use crate::plan;
 use crate::relevant::relevant;
-use crate::report::Coverage;
+use crate::report::{Coverage, whims_note};
 use crate::scenario::Scenario;
 use crate::show::{self, Bar};
 use crate::spec::{Object, Specification};
@@ -206,6 +206,7 @@ fn draw<O: Object>(
             (headline, show::history(&bars, moments), *rechecked)
         }
     };
+    notes.extend(whims_note(check.spurious_asked()));
     let turns = turns(check, scenario, finding);
     let token = Token { program: check.fingerprint(), scenario: check.encode(scenario), turns };
     let mut found = Counterexample {

@@ -20,6 +20,7 @@ use crate::check::fingerprint;
 use crate::claims::Claims;
 use crate::counterexample::Counterexample;
 use crate::relevant::relevant;
+use crate::report::{whims, whims_note};
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
 use crate::view::Material;
@@ -53,6 +54,8 @@ pub struct Explored {
     pub walked: Walked,
     /// What became of the claims in these executions.
     pub claims: Claims,
+    /// How many failures without a reason there could be in an execution.
+    pub spurious: u32,
     /// What is wrong, if anything was found.
     pub counterexample: Option<Counterexample>,
 }
@@ -74,7 +77,12 @@ impl fmt::Display for Explored {
             Some(counterexample) => write!(f, "{counterexample}"),
             None => {
                 let verdict = self.verdict();
-                write!(f, "{verdict}: nothing wrong in {}, memory sequentially consistent", self.walked)?;
+                let whims = whims(self.spurious);
+                write!(
+                    f,
+                    "{verdict}: nothing wrong in {}, memory sequentially consistent{whims}",
+                    self.walked
+                )?;
                 if self.claims.made > 0 {
                     write!(f, "\n{}", self.claims)?;
                 }
@@ -173,7 +181,8 @@ impl Exploration {
             let found = self.with_fewer_preemptions(&program, found);
             self.draw(&program, &found)
         });
-        let mut explored = Explored { walked, claims, counterexample };
+        let spurious = self.plan.limits.spurious;
+        let mut explored = Explored { walked, claims, spurious, counterexample };
         if let Some(file) = &self.page {
             let written = std::fs::write(file, explored.page());
             if let Some(found) = &mut explored.counterexample {
@@ -214,7 +223,7 @@ impl Exploration {
         let mut guided = Guided::new(token.turns.clone());
         let (failure, trace, run) = self.observe(&program, &mut guided);
         let notes = if guided.exact { Vec::new() } else { vec![token::CHANGED.to_owned()] };
-        Ok(failure.map(|failure| counterexample(&failure, &trace, token, run, notes)))
+        Ok(failure.map(|failure| self.counterexample(&failure, &trace, token, run, notes)))
     }
 
     /// Looks for the same kind of failure with fewer preemptions.
@@ -249,7 +258,47 @@ impl Exploration {
             scenario: Vec::new(),
             turns: run.turns.clone(),
         };
-        counterexample(failure.as_ref().unwrap_or(&found.failure), &trace, token, run, notes)
+        self.counterexample(failure.as_ref().unwrap_or(&found.failure), &trace, token, run, notes)
+    }
+
+    /// What was found, drawn.
+    fn counterexample(
+        &self,
+        failure: &Failure,
+        trace: &Trace,
+        token: Token,
+        outline: Outline,
+        mut notes: Vec<String>,
+    ) -> Counterexample {
+        let name =
+            |thread: ThreadId| if thread.0 == 0 { "main".to_owned() } else { format!("thread {}", thread.0) };
+        let rechecked = notes.is_empty();
+        notes.extend(whims_note(self.plan.limits.spurious));
+        let headline = match failure {
+            Failure::Claim(claim) => {
+                notes.insert(0, show::claim(claim, trace, &name));
+                show::claim_headline(claim)
+            }
+            _ => failure.to_string(),
+        };
+        let mut found = Counterexample {
+            headline,
+            scenario: String::new(),
+            history: String::new(),
+            schedule: show::schedule(trace, &outline.steps, &name),
+            preemptions: outline.preemptions,
+            token: token.to_string(),
+            rechecked,
+            notes,
+            view: View::default(),
+        };
+        let claim = match failure {
+            Failure::Claim(claim) => Some(&**claim),
+            _ => None,
+        };
+        let material = Material { trace, steps: &outline.steps, name: &name, history: None, claim };
+        found.view = material.view(&found);
+        found
     }
 
     /// Runs once with every step recorded.
@@ -285,41 +334,4 @@ fn failure(run: &Run, stuck_fails: bool) -> Option<Failure> {
         Ending::Stuck(failure) if stuck_fails => Some(failure.clone()),
         _ => None,
     }
-}
-
-fn counterexample(
-    failure: &Failure,
-    trace: &Trace,
-    token: Token,
-    outline: Outline,
-    mut notes: Vec<String>,
-) -> Counterexample {
-    let name =
-        |thread: ThreadId| if thread.0 == 0 { "main".to_owned() } else { format!("thread {}", thread.0) };
-    let rechecked = notes.is_empty();
-    let headline = match failure {
-        Failure::Claim(claim) => {
-            notes.insert(0, show::claim(claim, trace, &name));
-            show::claim_headline(claim)
-        }
-        _ => failure.to_string(),
-    };
-    let mut found = Counterexample {
-        headline,
-        scenario: String::new(),
-        history: String::new(),
-        schedule: show::schedule(trace, &outline.steps, &name),
-        preemptions: outline.preemptions,
-        token: token.to_string(),
-        rechecked,
-        notes,
-        view: View::default(),
-    };
-    let claim = match failure {
-        Failure::Claim(claim) => Some(&**claim),
-        _ => None,
-    };
-    let material = Material { trace, steps: &outline.steps, name: &name, history: None, claim };
-    found.view = material.view(&found);
-    found
 }

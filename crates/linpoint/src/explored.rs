@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use linpoint_sched::clocks::Clocks;
 use linpoint_sched::strategy::Strategy;
-use linpoint_sched::{Ending, Execution, Failure, Run, ThreadId, mark_call, mark_return, thread, untracked};
+use linpoint_sched::{
+    Ending, Execution, Failure, Run, ThreadId, is_tracked, mark_call, mark_return, thread, untracked,
+};
 use rustc_hash::FxHashMap;
 
 use crate::claims::Claims;
@@ -70,6 +72,8 @@ pub(crate) struct Exploration<'a, O: Object> {
     answers: Vec<u32>,
     /// The answers that have these numbers.
     answered: Vec<Option<<O::Spec as Specification>::Ret>>,
+    /// Did all of them answer, in a run that was not stuck?
+    whole: bool,
     /// With those answers, what could not come before what in a run that was fine; empty if there was none.
     fine: Vec<u64>,
     pub(crate) runs: u64,
@@ -100,6 +104,7 @@ impl<'a, O: Object> Exploration<'a, O> {
             numbers: FxHashMap::default(),
             answers: Vec::new(),
             answered: Vec::new(),
+            whole: false,
             fine: Vec::new(),
             runs: 0,
             claims: Claims::default(),
@@ -190,7 +195,9 @@ impl<'a, O: Object> Exploration<'a, O> {
             self.fine.extend_from_slice(fine);
             return Ok(());
         }
-        if !own_order {
+        if own_order {
+            self.key.compute_after_in_order(run, self.ops.len());
+        } else {
             self.key.compute_after(run, &self.clocks);
         }
         let question = Question {
@@ -227,6 +234,12 @@ impl<'a, O: Object> Exploration<'a, O> {
 
     /// Numbers the answers, so that keys are compared by numbers. Returns whether they are those of the run before.
     fn number(&mut self, results: &[Option<<O::Spec as Specification>::Ret>]) -> bool {
+        let whole = self.key.absent | self.key.idle == 0 && !self.key.stuck;
+        if whole && self.whole && *results == *self.answered {
+            return true;
+        }
+        // Then every answer is in `answered`, if all operations gave one.
+        self.whole = whole && results.iter().all(Option::is_some);
         let mut same = self.answers.len() == results.len() + 1;
         if !same {
             self.answers.clear();
@@ -268,24 +281,31 @@ pub(crate) fn program<'a, O: Object>(
     results: &'a Results<O::Spec>,
 ) -> impl Fn() + 'a {
     let count = scenario.len();
-    move || {
-        untracked(|| {
-            let mut slots = results.borrow_mut();
-            slots.clear();
-            slots.resize(count, None);
-        });
-        // On the heap, where its state can be compared between executions.
-        let object = Box::new(O::create());
-        let object = &*object;
+    let run = move |object: &O| {
         perform_all(object, &scenario.before, 0, results);
         let first = scenario.before.len();
         thread::run_numbered(scenario.threads.len(), &|index| {
             let base = first + scenario.threads[..index].iter().map(Vec::len).sum::<usize>();
             perform_all(object, &scenario.threads[index], base, results);
         });
-        let base = count - scenario.after.len();
-        perform_all(object, &scenario.after, base, results);
+        perform_all(object, &scenario.after, count - scenario.after.len(), results);
+    };
+    move || {
+        if is_tracked() {
+            untracked(|| forget(&mut results.borrow_mut(), count));
+            // On the heap, where its state can be compared between executions.
+            run(&Box::new(O::create()));
+        } else {
+            forget(&mut results.borrow_mut(), count);
+            run(&O::create());
+        }
     }
+}
+
+/// Makes room for the answers of `count` operations.
+fn forget<R>(results: &mut Vec<Option<R>>, count: usize) {
+    results.clear();
+    results.resize_with(count, || None);
 }
 
 /// Performs operations one after the other, marking where each begins and ends.
@@ -300,9 +320,13 @@ fn perform_all<O: Object>(
         mark_call(number as u32);
         let answer = object.perform(op);
         mark_return(number as u32);
-        untracked(|| {
-            let answer = Some(answer.clone());
-            results.borrow_mut()[number] = answer;
-        });
+        if is_tracked() {
+            untracked(|| {
+                let answer = Some(answer.clone());
+                results.borrow_mut()[number] = answer;
+            });
+        } else {
+            results.borrow_mut()[number] = Some(answer);
+        }
     }
 }

@@ -51,10 +51,7 @@ impl Key {
     /// Works out the key of `run` in the order it was made, and no other: an operation cannot come before those that
     /// had begun when it made its last step.
     pub(crate) fn compute_in_order(&mut self, run: &Run, operations: usize) {
-        self.cannot.clear();
         self.cannot.resize(operations, 0);
-        self.after.clear();
-        self.after.resize(operations, 0);
         let (mut called, mut begun, mut returned) = (0u64, 0u64, 0u64);
         for mark in &run.marks {
             let operation = mark.operation as usize;
@@ -62,21 +59,33 @@ impl Key {
             match mark.kind {
                 MarkKind::Call => {
                     called |= bit;
-                    if mark.at != Mark::NEVER {
-                        begun |= bit;
-                        self.after[operation] = mark.seen;
-                    }
+                    begun |= if mark.at != Mark::NEVER { bit } else { 0 };
                 }
                 MarkKind::Return => {
                     returned |= bit;
-                    self.cannot[operation] = mark.seen & if begun & bit != 0 { u64::MAX } else { 0 };
+                    self.cannot[operation] = if begun & bit != 0 { mark.seen } else { 0 };
                 }
+            }
+        }
+        let all = u64::MAX.checked_shr(64 - operations.min(64) as u32).unwrap_or(0);
+        if returned != all {
+            for (operation, cannot) in self.cannot.iter_mut().enumerate() {
+                *cannot &= if returned >> operation & 1 == 1 { u64::MAX } else { 0 };
             }
         }
         self.stuck = matches!(run.ending, Ending::Stuck(_));
         self.returned = returned;
         self.idle = called & !returned & !begun;
-        self.absent = !called & u64::MAX.checked_shr(64 - operations.min(64) as u32).unwrap_or(0);
+        self.absent = !called & all;
+    }
+
+    /// Works out `after` in the order the run was made, which only a question that is really asked needs.
+    pub(crate) fn compute_after_in_order(&mut self, run: &Run, operations: usize) {
+        self.after.clear();
+        self.after.resize(operations, 0);
+        for mark in run.marks.iter().filter(|mark| mark.kind == MarkKind::Call && mark.at != Mark::NEVER) {
+            self.after[mark.operation as usize] = mark.seen;
+        }
     }
 
     /// Finds where each operation lies, and clears the rest.

@@ -79,6 +79,8 @@ pub struct Coverage {
     progress: Option<f64>,
     /// Schedules drawn at random.
     random: u64,
+    /// How many failures without a reason there could be in an execution.
+    pub spurious: u32,
     listing_cut: bool,
     reached: BTreeMap<usize, Reached>,
 }
@@ -146,8 +148,11 @@ impl fmt::Display for Coverage {
         if self.is_whole() {
             return write!(
                 f,
-                "{adjective} under every schedule of all {} scenarios ({}), memory sequentially consistent; {} executions",
-                self.scenarios, self.size, self.executions
+                "{adjective} under every schedule of all {} scenarios ({}), memory sequentially consistent{}; {} executions",
+                self.scenarios,
+                self.size,
+                whims(self.spurious),
+                self.executions
             );
         }
         write!(
@@ -175,8 +180,22 @@ impl fmt::Display for Coverage {
         if self.listing_cut {
             write!(f, "; larger scenarios were not listed")?;
         }
-        Ok(())
+        write!(f, "{}", whims(self.spurious))
     }
+}
+
+/// How many failures without a reason there could be, in words; nothing where there could be none.
+pub(crate) fn whims(spurious: u32) -> String {
+    match spurious {
+        0 => String::new(),
+        1 => String::from(", at most 1 failure without a reason in an execution"),
+        most => format!(", at most {most} failures without a reason in an execution"),
+    }
+}
+
+/// The same as a note beside a counterexample.
+pub(crate) fn whims_note(spurious: u32) -> Option<String> {
+    (spurious > 0).then(|| format!("allowed{}", whims(spurious).replacen(',', ":", 1)))
 }
 
 #[cfg(test)]
@@ -195,6 +214,12 @@ mod tests {
             "nothing wrong in 310 executions; of 6 scenarios (3 threads): every schedule of 1, every schedule with at \
              most 2 preemptions of 2 more, some schedules of 1 more (by a rough guess 50.00 % of the traces of those not \
              done), 2 not begun"
+        );
+        coverage.spurious = 2;
+        let shown = coverage.to_string();
+        assert!(
+            shown.ends_with("2 not begun, at most 2 failures without a reason in an execution"),
+            "{shown}"
         );
         assert_eq!(coverage.least_bound, None);
         assert!(!coverage.is_whole());

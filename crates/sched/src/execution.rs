@@ -112,6 +112,8 @@ pub struct Execution {
     failure: Option<Failure>,
     prefix: *const [ThreadId],
     strategy: Option<NonNull<dyn Strategy>>,
+    /// Past the prefix, does the running thread go on without a question ([`Strategy::keeps_going`])?
+    keeps_going: bool,
     claims: Rc<claims::Claims>,
     claiming: claims::State,
     recorder: Option<Recorder>,
@@ -181,6 +183,17 @@ struct Thread {
     entered: bool,
 }
 
+impl Thread {
+    /// It calls an operation, with that number of marks before it.
+    #[inline]
+    fn begin_operation(&mut self, marks: usize) {
+        self.operating = true;
+        self.operations += 1;
+        self.called_at = self.steps;
+        self.call = marks as u32;
+    }
+}
+
 /// The payload that unwinds the stack of a thread nobody needs any more.
 struct Abandoned;
 
@@ -216,6 +229,7 @@ impl Execution {
             failure: None,
             prefix: &[],
             strategy: None,
+            keeps_going: false,
             claims: Rc::new(claims::Claims::new()),
             claiming: claims::State::default(),
             recorder: None,
@@ -248,6 +262,7 @@ impl Execution {
         self.shims.next_run(&mut self.run);
         self.reset(follows);
         self.prefix = strategy.prefix();
+        self.keeps_going = strategy.keeps_going();
         // SAFETY: the lifetime is forgotten, and remembered: the pointer is taken back before this function returns.
         self.strategy = Some(unsafe {
             std::mem::transmute::<NonNull<dyn Strategy + '_>, NonNull<dyn Strategy>>(NonNull::from(strategy))
@@ -515,6 +530,11 @@ unsafe fn resume(this: *mut Execution, thread: ThreadId) {
         let ended = run_fiber(this, thread) == Pause::Finished;
         let me = &mut *this;
         let started = std::mem::replace(&mut me.threads[thread.index()].started, true);
+        if ended && me.alive.is_empty() && me.mode == Mode::Exploring {
+            // That was the last: nobody is left to choose.
+            me.enabled = ThreadSet::EMPTY;
+            return;
+        }
         // Whoever is in the middle of its program has decided before it paused.
         if ended || !started || (me.compares && me.next.is_none()) {
             (*this).next = decide_apart(this);

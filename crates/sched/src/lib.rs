@@ -59,12 +59,7 @@ pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
 /// Marks the begin of an operation of the running thread.
 pub fn mark_call(operation: u32) {
     if let Some(handle) = execution::current() {
-        if handle.is_watching() {
-            handle.mark_call_apart(operation);
-            handle.scrub();
-        } else {
-            handle.mark(operation, MarkKind::Call);
-        }
+        handle.mark_call(operation);
     }
 }
 
@@ -72,13 +67,14 @@ pub fn mark_call(operation: u32) {
 #[track_caller]
 pub fn mark_return(operation: u32) {
     if let Some(handle) = execution::current() {
-        if handle.is_watching() {
-            handle.mark_return_apart(operation);
-            handle.scrub();
-        } else {
-            handle.mark_return(operation);
-        }
+        handle.mark_return(operation);
     }
+}
+
+/// Are the allocations or the local states of the running execution noted? If not, [`untracked`] has nothing to do.
+#[inline]
+pub fn is_tracked() -> bool {
+    execution::current().is_some_and(execution::Handle::is_watching)
 }
 
 /// Runs `body`, whose allocations are not the program's: what it leaves behind may outlive the execution.

@@ -69,7 +69,11 @@ impl Locations {
         let mask = self.slots.len() - 1;
         let mut at = hash(address) & mask;
         loop {
-            let slot = self.slots.get(at).filter(|slot| slot.epoch == self.epoch)?;
+            // SAFETY: the number of slots is a power of two, and never 0, so that the mask keeps within it.
+            let slot = unsafe { self.slots.get_unchecked(at) };
+            if slot.epoch != self.epoch {
+                return None;
+            }
             if slot.address == address {
                 return Some(Loc(slot.loc));
             }

@@ -111,6 +111,18 @@ impl Mark {
     /// The operation made no step.
     pub const NEVER: u32 = u32::MAX;
 
+    /// The call of an operation that has made no step yet.
+    #[inline]
+    pub(crate) fn call(thread: ThreadId, own_steps: u32, operation: u32) -> Mark {
+        Mark { thread, own_steps, operation, kind: MarkKind::Call, at: Mark::NEVER, seen: 0 }
+    }
+
+    /// The return of an operation whose last step was `at`, when those in `begun` had made a step.
+    #[inline]
+    pub(crate) fn of_return(thread: ThreadId, own_steps: u32, operation: u32, at: u32, begun: u64) -> Mark {
+        Mark { thread, own_steps, operation, kind: MarkKind::Return, at, seen: begun }
+    }
+
     /// The operation that is called here makes its first step, when those in `returned` had returned. As a bit, if it has
     /// one.
     #[inline]

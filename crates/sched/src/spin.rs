@@ -83,8 +83,8 @@ impl Spin {
     /// A bit for a place.
     #[inline]
     pub(crate) fn bit(loc: Loc, site: usize) -> u64 {
-        let hash = (site as u64 ^ u64::from(loc.0) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        1 << (hash >> 58)
+        // Places in a source are 24 bytes apart, and so have different bits if they are near.
+        1 << ((site >> 3 ^ loc.0 as usize) & 63)
     }
 
     /// Notes a read of `loc` when it had been written `version` times, by the code at `site`.
@@ -100,6 +100,21 @@ impl Spin {
             self.clear();
         }
         self.reads.push((loc, version, site));
+        self.places |= bit;
+    }
+
+    /// The same, where [`Spin::has_room`] has said yes.
+    ///
+    /// # Safety
+    /// It must have.
+    #[inline]
+    pub(crate) unsafe fn read_within(&mut self, loc: Loc, version: u32, site: usize, bit: u64) {
+        let length = self.reads.len();
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.reads.as_mut_ptr().add(length).write((loc, version, site));
+            self.reads.set_len(length + 1);
+        }
         self.places |= bit;
     }
 

@@ -33,6 +33,12 @@ pub trait Strategy {
     /// Who goes next, one of [`Execution::enabled`]; `None` to abandon the run: what would follow is known.
     fn next(&mut self, at: &Execution) -> Option<ThreadId>;
 
+    /// Past the prefix, shall the running thread go on as long as it can, and then the lowest that can? Then
+    /// [`Strategy::next`] is not asked there: what was done is in the record.
+    fn keeps_going(&self) -> bool {
+        false
+    }
+
     /// The clocks of the run that is over, if the strategy has them anyway.
     fn clocks(&mut self, run: &Run) -> Option<&Clocks> {
         let _ = run;

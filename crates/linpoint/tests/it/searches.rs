@@ -191,13 +191,16 @@ impl<const PATIENT: bool> WeakOnce<PATIENT> {
 fn failures_without_a_reason_are_explored_where_asked_for() {
     let report = check::<WeakOnce<false>>().threads(2).report();
     assert_eq!(report.verdict(), "holds", "{report}");
+    assert!(!report.to_string().contains("without a reason"), "{report}");
     let report = check::<WeakOnce<true>>().threads(2).spurious(2).report();
     assert_eq!(report.verdict(), "holds", "{report}");
+    assert!(report.to_string().contains("at most 2 failures without a reason in an execution"), "{report}");
     let checked = || check::<WeakOnce<false>>().threads(2).spurious(1);
     let report = checked().report();
     let found = report.counterexample.expect("it may fail, and then nobody has set it");
     let shown = found.to_string();
     assert!(shown.starts_with("not linearizable") && shown.contains("whim"), "{shown}");
+    assert!(shown.contains("at most 1 failure without a reason in an execution"), "{shown}");
     let again = checked().replay_report(&found.token).unwrap();
     assert_eq!(again.counterexample.expect("it replays").headline, found.headline);
 }

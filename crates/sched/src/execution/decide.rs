@@ -47,6 +47,8 @@ pub(super) unsafe fn decide(this: *mut Execution) -> Option<ThreadId> {
                 return None;
             }
             wanted
+        } else if let Some(chosen) = me.default_choice().filter(|_| me.keeps_going) {
+            chosen
         } else {
             let mut strategy = me.strategy?;
             match strategy.as_mut().next(&*this) {
@@ -59,14 +61,31 @@ pub(super) unsafe fn decide(this: *mut Execution) -> Option<ThreadId> {
 }
 
 impl Handle {
-    /// A scheduling point as nearly all of them are: the running thread announces an access for which it need not wait,
-    /// nobody waits for anything but the end of threads, nothing is watched, and the schedule says that this thread goes
-    /// on. Whatever else there is to be done is left to [`Handle::go`], which does it from the beginning.
+    /// A scheduling point as nearly all of them are: the running thread, which does not panic, announces an access for
+    /// which it need not wait, nobody waits for anything but the end of threads, nothing is watched, and the schedule says
+    /// that this thread goes on. Whatever else there is to be done is left to others, which do it from the beginning.
     ///
     /// Nothing is called here but what is called last, so that no registers are saved: this is the better part of what an
     /// execution costs.
     #[inline(never)]
     pub(super) fn go_on(self, action: Action, address: usize, site: &'static Location<'static>) {
+        self.go_on_unless::<true>(action, address, site);
+    }
+
+    /// As [`Handle::go_on`], when the thread has been at this place before and that was seen to.
+    #[inline(never)]
+    fn go_on_again(self, action: Action, address: usize, site: &'static Location<'static>) {
+        self.go_on_unless::<false>(action, address, site);
+    }
+
+    /// As [`Handle::go_on`]; is it still to be asked whether the thread has been here before?
+    #[inline(always)]
+    fn go_on_unless<const SUSPECTS: bool>(
+        self,
+        action: Action,
+        address: usize,
+        site: &'static Location<'static>,
+    ) {
         // SAFETY: as in `go`.
         unsafe {
             let me = &mut *self.0;
@@ -76,49 +95,45 @@ impl Handle {
             else {
                 return self.go(action, address, site, None);
             };
-            let number = Intent::site_number(action, site);
-            let (loc, place) = match me.locations.named(address) {
-                Some(loc) => (loc, Spin::bit(loc, number)),
-                None => return self.go_first(action, address, site),
+            let Some(loc) = me.locations.named(address) else {
+                return self.go_first(action, address, site);
             };
-            let steps = &mut me.run.steps;
-            let step = steps.len();
+            let number = Intent::site_number(action, site);
+            let place = Spin::bit(loc, number);
+            let step = me.run.steps.len();
             let usual = me.mode == Mode::Exploring
                 && me.nesting == 0
                 && me.failure.is_none()
                 && !me.suspected
                 && me.waiting.0 | me.spinning.0 == 0
-                && step < me.limits.steps.min(steps.capacity())
-                && thread.started
-                && !spin.suspects(loc, number, place)
-                && !std::thread::panicking();
+                && step < me.limits.steps.min(me.run.steps.capacity());
             if !usual {
                 return self.go(action, address, site, None);
             }
-            let enabled = ThreadSet(me.standing.0 | me.joinable.0 | 1 << current.0);
-            thread.intent = Some(Intent { action, address, site, wait: None });
-            thread.action = action;
-            thread.waits = false;
+            if SUSPECTS && spin.suspects(loc, number, place) {
+                return self.come_again_on(action, address, site);
+            }
             thread.loc = loc;
             thread.address = address;
             thread.site = number;
             thread.place = place;
-            me.enabled = enabled;
-            me.stuttering = ThreadSet::EMPTY;
-            match (&*me.prefix).get(step) {
-                None => return self.ask(current),
-                Some(&wanted) if wanted == current && me.shims.goes_along(step, current, action, enabled) => {
-                }
-                Some(&wanted) => return self.let_go(current, wanted),
+            let enabled = ThreadSet(me.standing.0 | me.joinable.0 | 1 << current.0);
+            let wanted = (&*me.prefix).get(step);
+            let along = wanted.map_or(me.keeps_going, |&wanted| wanted == current)
+                && thread.started
+                && me.shims.goes_along(step, current, action, enabled);
+            if !along {
+                return self.stand(action, address, site);
             }
-            let first = me.run.accesses.len() as u32;
             if thread.called_at == thread.steps
                 && let Some(call) = me.run.marks.get_mut(thread.call as usize)
             {
                 thread.called_at = Mark::NEVER;
                 me.begun |= call.begin(step, me.returned);
             }
-            steps.push(Step { thread: current, action, may_wait: false, first, enabled });
+            let first = me.run.accesses.len() as u32;
+            // SAFETY: there is room, as was seen above.
+            push_within(&mut me.run.steps, Step { thread: current, action, may_wait: false, first, enabled });
             thread.steps += 1;
             me.last = Some(current);
         }
@@ -129,12 +144,52 @@ impl Handle {
     fn go_first(self, action: Action, address: usize, site: &'static Location<'static>) {
         // SAFETY: as in `go`.
         let me = unsafe { &mut *self.0 };
-        let knowable = address != 0 && me.nesting == 0 && me.mode == Mode::Exploring;
-        if !knowable || std::thread::panicking() {
+        if address == 0 || me.nesting > 0 || me.mode != Mode::Exploring {
             return self.go(action, address, site, None);
         }
         me.locations.name(address);
         self.go_on(action, address, site);
+    }
+
+    /// The thread has been here before: it may go round in a loop.
+    #[inline(never)]
+    fn come_again_on(self, action: Action, address: usize, site: &'static Location<'static>) {
+        // SAFETY: as in `go`.
+        unsafe {
+            if let Some(loc) = (*self.0).locations.named(address) {
+                self.come_again(loc, Intent::site_number(action, site));
+            }
+            if (*self.0).suspected {
+                return self.go(action, address, site, None);
+            }
+        }
+        self.go_on_again(action, address, site);
+    }
+
+    /// The running thread does not simply go on with what it announces: it has not started yet, or somebody else goes, or
+    /// the strategy is to be asked, or the program does not do what it did before. The rest is as in [`Handle::go_on`].
+    #[inline(never)]
+    fn stand(self, action: Action, address: usize, site: &'static Location<'static>) {
+        // SAFETY: as in `go`.
+        unsafe {
+            let me = &mut *self.0;
+            let current = me.current;
+            me.standing.insert(current);
+            me.enabled = ThreadSet(me.standing.0 | me.joinable.0);
+            me.stuttering = ThreadSet::EMPTY;
+            let thread = &mut me.threads[current.index()];
+            thread.intent = Some(Intent { action, address, site, wait: None });
+            thread.action = action;
+            thread.waits = false;
+            if !thread.started {
+                return self.pause(current);
+            }
+            match (&*me.prefix).get(me.run.steps.len()) {
+                Some(&wanted) => self.let_go(current, wanted),
+                None if me.keeps_going => self.let_go(current, current),
+                None => self.ask(current),
+            }
+        }
     }
 
     /// The schedule says that somebody else goes. The rest is as in [`Handle::go_on`].
@@ -143,7 +198,6 @@ impl Handle {
         // SAFETY: as in `go`.
         unsafe {
             let me = &mut *self.0;
-            me.standing.insert(current);
             let next = if me.enabled.contains(wanted) {
                 step_by(self.0, wanted)
             } else {
@@ -163,7 +217,6 @@ impl Handle {
         // SAFETY: as in `go`.
         unsafe {
             let me = self.0;
-            (*me).standing.insert(current);
             let Some(mut strategy) = (*me).strategy else { return };
             let next = match strategy.as_mut().next(&*me) {
                 Some(chosen) => step_by(me, chosen),
@@ -174,6 +227,21 @@ impl Handle {
                 self.pause(current);
             }
         }
+    }
+}
+
+/// Appends to a list in which there is room.
+///
+/// # Safety
+/// Its length must be below its capacity.
+#[inline(always)]
+pub(super) unsafe fn push_within<T>(list: &mut Vec<T>, value: T) {
+    let length = list.len();
+    debug_assert!(length < list.capacity(), "there is room");
+    // SAFETY: as the caller promises.
+    unsafe {
+        list.as_mut_ptr().add(length).write(value);
+        list.set_len(length + 1);
     }
 }
 

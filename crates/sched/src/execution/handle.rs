@@ -7,6 +7,7 @@ use std::any::Any;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
+use super::decide::push_within;
 use super::{Abandoned, CURRENT, Execution, Mode, claims, decide, resume, start};
 use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::Failure;
@@ -36,7 +37,7 @@ impl Handle {
         // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`.
         unsafe {
             let Intent { action, address, site, wait } = intent;
-            if (*self.0).quiet && wait.is_none() {
+            if (*self.0).quiet && wait.is_none() && !std::thread::panicking() {
                 self.go_on(action, address, site);
             } else if (*self.0).watching {
                 let (wait, object) =
@@ -136,7 +137,7 @@ impl Handle {
 
     /// The running thread has been here before. Has it gone round a loop and come back to the same state?
     #[inline(never)]
-    fn come_again(self, loc: Loc, site: usize) {
+    pub(super) fn come_again(self, loc: Loc, site: usize) {
         // SAFETY: as in `point`.
         unsafe {
             let me = &mut *self.0;
@@ -215,7 +216,8 @@ impl Handle {
                 && !me.claiming.made
                 && !me.run.steps.is_empty()
                 && thread.address == address
-                && accesses.len() < accesses.capacity();
+                && accesses.len() < accesses.capacity()
+                && spin.has_room();
             if !usual {
                 return self.access_fully(action, address, effect, ordering, bits);
             }
@@ -223,12 +225,12 @@ impl Handle {
             if effect.writes() {
                 me.locations.written(loc);
                 spin.clear();
-            } else if !spin.has_room() {
-                return self.access_fully(action, address, effect, ordering, bits);
             } else {
-                spin.read_at(loc, me.locations.version(loc), thread.site, thread.place);
+                // SAFETY: there is room, as was seen above.
+                spin.read_within(loc, me.locations.version(loc), thread.site, thread.place);
             }
-            accesses.push(Access { loc, effect, action, ordering });
+            // SAFETY: as above.
+            push_within(accesses, Access { loc, effect, action, ordering });
         }
     }
 
@@ -278,26 +280,31 @@ impl Handle {
         }
     }
 
-    /// [`Handle::mark_return`] in a frame of its own, which [`Handle::scrub`] wipes.
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    pub(crate) fn mark_return_apart(self, operation: u32) {
-        self.mark_return(operation);
-    }
-
-    /// [`Handle::mark`] of a call in a frame of its own, which [`Handle::scrub`] wipes.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn mark_call_apart(self, operation: u32) {
-        self.mark(operation, MarkKind::Call);
-    }
-
     /// Are local states noted, so that the explorer must leave nothing on the program's stack?
     #[inline]
     pub(crate) fn is_watching(self) -> bool {
         // SAFETY: as in `access`.
         unsafe { (*self.0).watching }
+    }
+
+    /// Marks the begin of an operation.
+    #[inline]
+    pub(crate) fn mark_call(self, operation: u32) {
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
+            let index = me.current.index();
+            let (Some(thread), Some(spin)) = (me.threads.get_mut(index), me.spins.get_mut(index)) else {
+                return;
+            };
+            if me.watching || me.mode != Mode::Exploring || me.run.marks.len() == me.run.marks.capacity() {
+                return self.mark_apart(operation, MarkKind::Call, None);
+            }
+            thread.begin_operation(me.run.marks.len());
+            // No loop that waits goes on from one operation to the next: there are only so many.
+            spin.clear();
+            push_within(&mut me.run.marks, Mark::call(me.current, thread.steps, operation));
+        }
     }
 
     /// Marks the end of an operation. One that made no access gets a step of its own here, so that every operation
@@ -306,64 +313,76 @@ impl Handle {
     #[track_caller]
     pub(crate) fn mark_return(self, operation: u32) {
         // SAFETY: as in `access`.
-        let (entered, bare) = unsafe {
-            let thread = &(&(*self.0).threads)[(*self.0).current.index()];
-            (thread.entered, thread.called_at == thread.steps)
-        };
-        if entered || bare {
-            self.before_return(Location::caller());
+        unsafe {
+            let me = &mut *self.0;
+            let Some(thread) = me.threads.get_mut(me.current.index()) else { return };
+            let usual = !me.watching
+                && me.mode == Mode::Exploring
+                && me.run.marks.len() < me.run.marks.capacity()
+                && !thread.entered
+                && thread.called_at != thread.steps;
+            if !usual {
+                return self.mark_apart(operation, MarkKind::Return, Some(Location::caller()));
+            }
+            thread.operating = false;
+            me.returned |= 1u64.checked_shl(operation).unwrap_or(0);
+            // Nobody else has made a step since its last.
+            let at = me.run.steps.len().saturating_sub(1) as u32;
+            push_within(
+                &mut me.run.marks,
+                Mark::of_return(me.current, thread.steps, operation, at, me.begun),
+            );
         }
-        self.mark(operation, MarkKind::Return);
     }
 
-    /// What an operation does before it returns, if anything.
+    /// A mark, when more than the usual is to be done. In a frame of its own, which [`Handle::scrub`] wipes.
     #[cold]
     #[inline(never)]
-    fn before_return(self, site: &'static Location<'static>) {
-        // SAFETY: as in `access`.
-        if unsafe { (&(*self.0).threads)[(*self.0).current.index()].entered } {
-            self.leave_operation(site);
-        }
-        // SAFETY: as in `access`.
-        let bare = unsafe {
-            let thread = &(&(*self.0).threads)[(*self.0).current.index()];
-            thread.called_at == thread.steps
-        };
-        if bare {
-            self.point(Intent::at(Action::Nothing, 0, site));
-        }
+    fn mark_apart(self, operation: u32, kind: MarkKind, site: Option<&'static Location<'static>>) {
+        self.mark_fully(operation, kind, site);
+        self.scrub();
     }
 
-    /// Marks the begin or the end of an operation.
-    #[inline]
-    pub(crate) fn mark(self, operation: u32, kind: MarkKind) {
+    #[inline(never)]
+    fn mark_fully(self, operation: u32, kind: MarkKind, site: Option<&'static Location<'static>>) {
+        if let Some(site) = site {
+            self.before_return(site);
+        }
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
             if me.mode != Mode::Exploring {
                 return;
             }
-            let _outside = me.compares.then(heap::Outside::enter);
+            let _outside = heap::Outside::enter();
             let current = me.current;
             let thread = &mut me.threads[current.index()];
-            thread.operating = kind == MarkKind::Call;
-            let (at, seen) = match kind {
+            let mark = match kind {
                 MarkKind::Call => {
-                    thread.operations += 1;
-                    thread.called_at = thread.steps;
-                    thread.call = me.run.marks.len() as u32;
-                    // No loop that waits goes on from one operation to the next: there are only so many.
+                    thread.begin_operation(me.run.marks.len());
                     me.spins[current.index()].clear();
-                    (Mark::NEVER, 0)
+                    Mark::call(current, thread.steps, operation)
                 }
                 MarkKind::Return => {
+                    thread.operating = false;
                     me.returned |= 1u64.checked_shl(operation).unwrap_or(0);
-                    // Nobody else has made a step since its last.
-                    (me.run.steps.len().saturating_sub(1) as u32, me.begun)
+                    let at = me.run.steps.len().saturating_sub(1) as u32;
+                    Mark::of_return(current, thread.steps, operation, at, me.begun)
                 }
             };
-            let own_steps = thread.steps;
-            me.run.marks.push(Mark { thread: current, own_steps, operation, kind, at, seen });
+            me.run.marks.push(mark);
+        }
+    }
+
+    /// What an operation does before it returns, if anything.
+    fn before_return(self, site: &'static Location<'static>) {
+        // SAFETY: as in `access`.
+        let thread = || unsafe { &(&(*self.0).threads)[(*self.0).current.index()] };
+        if thread().entered {
+            self.leave_operation(site);
+        }
+        if thread().called_at == thread().steps {
+            self.point(Intent::at(Action::Nothing, 0, site));
         }
     }
 

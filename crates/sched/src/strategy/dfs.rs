@@ -3,6 +3,9 @@
 //! The reference the reductions are tested against: it takes no shortcut. A *preemption* is a switch away from a
 //! thread that could go on; switches at the end of a thread, at the start, and away from a thread that waits are free
 //! and always possible (Musuvathi and Qadeer 2007), so that a bound never makes a program look stuck.
+//!
+//! Past its prefix a run goes on without asking ([`Strategy::keeps_going`]); what could have been done otherwise is read
+//! from its record.
 
 use crate::event::{ThreadId, ThreadSet};
 use crate::execution::Execution;
@@ -19,7 +22,7 @@ pub struct Dfs {
     handed_over: bool,
 }
 
-/// A scheduling point on the current path.
+/// A scheduling point on the current path: that of the prefix.
 #[derive(Clone, Copy)]
 struct Node {
     chosen: ThreadId,
@@ -89,6 +92,38 @@ impl Dfs {
     fn spent(&self) -> u32 {
         self.path.last().map_or(0, |node| node.spent)
     }
+
+    /// The last scheduling point of `run`, past the path, where something else can be tried. Nobody was preempted past the
+    /// path, so that all of it has the same budget.
+    fn deepest(&mut self, run: &Run) -> Option<usize> {
+        let spent = self.spent();
+        (self.path.len()..run.steps.len()).rev().find(|&index| !self.node(run, index, spent).left.is_empty())
+    }
+
+    /// Takes the points of `run` past the path into it, up to that one.
+    fn take_in(&mut self, run: &Run, deepest: usize) {
+        let spent = self.spent();
+        for index in self.path.len()..=deepest {
+            let node = self.node(run, index, spent);
+            self.path.push(node);
+        }
+    }
+
+    /// A scheduling point of `run`, past the path.
+    #[inline]
+    fn node(&mut self, run: &Run, index: usize, spent: u32) -> Node {
+        let step = &run.steps[index];
+        let chosen = step.thread;
+        let mut left = step.enabled;
+        left.remove(chosen);
+        let last = index.checked_sub(1).map(|before| run.steps[before].thread);
+        let runs = last.filter(|&thread| step.enabled.contains(thread));
+        if runs.is_some() && self.bound.is_some_and(|bound| spent >= bound) {
+            self.cut |= !left.is_empty();
+            left = ThreadSet::EMPTY;
+        }
+        Node { chosen, left, tried: 1, runs, spent }
+    }
 }
 
 impl Default for Dfs {
@@ -107,31 +142,26 @@ impl Strategy for Dfs {
     }
 
     fn next(&mut self, at: &Execution) -> Option<ThreadId> {
-        let enabled = at.enabled();
-        let runs = at.last_thread().filter(|&thread| enabled.contains(thread));
-        let spent = self.spent();
-        let chosen = runs.or_else(|| enabled.first())?;
-        let mut left = enabled;
-        left.remove(chosen);
-        if runs.is_some() && self.bound.is_some_and(|bound| spent >= bound) {
-            self.cut |= !left.is_empty();
-            left = ThreadSet::EMPTY;
-        }
-        self.path.push(Node { chosen, left, tried: 1, runs, spent });
-        Some(chosen)
+        at.default_choice()
+    }
+
+    fn keeps_going(&self) -> bool {
+        true
     }
 
     fn makes_every_order(&self) -> bool {
         true
     }
 
-    fn advance(&mut self, _run: &Run) -> bool {
+    fn advance(&mut self, run: &Run) -> bool {
         self.handed_over = false;
+        if let Some(deepest) = self.deepest(run) {
+            self.take_in(run, deepest);
+        }
         while let Some(mut node) = self.path.pop() {
             let Some(thread) = node.left.first() else { continue };
             node.left.remove(thread);
-            let before = self.spent();
-            node.spent = before + u32::from(node.runs.is_some_and(|runs| runs != thread));
+            node.spent = self.spent() + u32::from(node.runs.is_some_and(|runs| runs != thread));
             node.chosen = thread;
             node.tried += 1;
             // The prefix is that of the run before, as far as that goes.

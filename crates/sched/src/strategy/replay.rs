@@ -26,6 +26,10 @@ impl Strategy for Replay {
         at.default_choice()
     }
 
+    fn keeps_going(&self) -> bool {
+        true
+    }
+
     fn advance(&mut self, _run: &Run) -> bool {
         false
     }

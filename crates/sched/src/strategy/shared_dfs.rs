@@ -108,6 +108,10 @@ impl Strategy for SharedDfs<'_> {
         self.dfs.next(at)
     }
 
+    fn keeps_going(&self) -> bool {
+        self.dfs.keeps_going()
+    }
+
     fn makes_every_order(&self) -> bool {
         true
     }

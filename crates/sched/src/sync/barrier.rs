@@ -1,10 +1,13 @@
 //! `std::sync::Barrier`.
 //!
 //! To arrive is a step, and to leave is one that waits; who arrives last leads and leaves at once.
+//!
+//! Threads of an exploration and others cannot meet here: nobody could decide when the others come. Whoever comes second
+//! says so, and an OS thread that waits is woken up to say it too, instead of waiting for ever.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex as StdMutex, PoisonError};
+use std::sync::{Condvar as StdCondvar, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 
 use crate::event::{Action, Effect, Intent, Wait, anybody};
 use crate::execution::{Handle, current};
@@ -12,18 +15,28 @@ use crate::stranger;
 
 /// A place where threads wait for one another.
 pub struct Barrier {
-    real: std::sync::Barrier,
     size: usize,
     model: StdMutex<Model>,
+    /// The OS threads that wait outside an exploration are told here.
+    changed: StdCondvar,
 }
 
-/// The threads of an exploration that wait.
+/// Who waits.
 struct Model {
-    /// The run they belong to.
+    /// The run that the threads of an exploration belong to.
     stamp: u64,
+    /// How many of them wait.
     arrived: usize,
     generation: u64,
+    /// How many OS threads wait outside.
+    outside: usize,
+    outside_generation: u64,
+    /// Did a thread of an exploration come while they waited?
+    intruded: bool,
 }
+
+const MET: &str =
+    "threads of an exploration and a thread that the explorer does not know came to the same barrier";
 
 /// Was this the thread that led?
 pub struct BarrierWaitResult(bool);
@@ -70,8 +83,9 @@ static PASSED: Wait = {
 impl Barrier {
     /// For `size` threads.
     pub const fn new(size: usize) -> Barrier {
-        let model = Model { stamp: 0, arrived: 0, generation: 0 };
-        Barrier { real: std::sync::Barrier::new(size), size, model: StdMutex::new(model) }
+        let model =
+            Model { stamp: 0, arrived: 0, generation: 0, outside: 0, outside_generation: 0, intruded: false };
+        Barrier { size, model: StdMutex::new(model), changed: StdCondvar::new() }
     }
 
     /// Waits until as many threads are here as the barrier is for.
@@ -79,11 +93,7 @@ impl Barrier {
     pub fn wait(&self) -> BarrierWaitResult {
         let Some(handle) = current() else {
             stranger::uses(self.address());
-            assert!(
-                self.model().arrived == 0,
-                "a thread that the explorer does not know came to a barrier where threads of an exploration wait"
-            );
-            return BarrierWaitResult(self.real.wait().is_leader());
+            return BarrierWaitResult(self.wait_outside());
         };
         handle.point(Intent::new(Action::BarrierArrive, self.address()));
         let (leads, generation) = self.arrive(handle);
@@ -104,7 +114,14 @@ impl Barrier {
         handle.hides_state();
         let mut model = self.model();
         if model.stamp != handle.stamp() {
-            *model = Model { stamp: handle.stamp(), arrived: 0, generation: 0 };
+            (model.stamp, model.arrived, model.generation) = (handle.stamp(), 0, 0);
+        }
+        if model.outside > 0 {
+            model.intruded = true;
+            self.changed.notify_all();
+            drop(model);
+            handle.misuse(MET);
+            model = self.model();
         }
         let generation = model.generation;
         model.arrived += 1;
@@ -116,7 +133,32 @@ impl Barrier {
         (leads, generation)
     }
 
-    fn model(&self) -> std::sync::MutexGuard<'_, Model> {
+    /// As std's: returns whether this thread leads.
+    #[track_caller]
+    fn wait_outside(&self) -> bool {
+        let mut model = self.model();
+        assert!(model.arrived == 0, "{MET}");
+        let generation = model.outside_generation;
+        model.outside += 1;
+        if model.outside >= self.size {
+            model.outside = 0;
+            model.outside_generation += 1;
+            self.changed.notify_all();
+            return true;
+        }
+        while model.outside_generation == generation {
+            model = self.changed.wait(model).unwrap_or_else(PoisonError::into_inner);
+            if model.intruded && model.outside_generation == generation {
+                model.outside -= 1;
+                model.intruded = model.outside > 0;
+                drop(model);
+                panic!("{MET}");
+            }
+        }
+        false
+    }
+
+    fn model(&self) -> StdMutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

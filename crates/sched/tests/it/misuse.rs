@@ -200,6 +200,46 @@ fn strange<T: Send + Sync + 'static>(make: fn() -> T, use_it: fn(&T)) {
 }
 
 #[test]
+fn an_os_thread_that_comes_to_a_barrier_first() {
+    let text = misused(|| {
+        let barrier = Barrier::new(2);
+        let comes = std::sync::atomic::AtomicBool::new(false);
+        // The scope waits for its thread, whatever happens to this one.
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                comes.store(true, SeqCst);
+                barrier.wait();
+            });
+            while !comes.load(SeqCst) {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            barrier.wait();
+        });
+    });
+    assert!(text.starts_with("misuse: the OS thread uses an object of the program at "), "{text}");
+    assert!(text.contains("misuse.rs") && text.contains("linpoint::thread"), "{text}");
+}
+
+#[test]
+fn a_barrier_outside_explorations_is_stds() {
+    let barrier = Barrier::new(3);
+    let rounds = 50;
+    let leaders = Uncontrolled::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..rounds {
+                    leaders.fetch_add(u32::from(barrier.wait().is_leader()), SeqCst);
+                }
+            });
+        }
+    });
+    assert_eq!(leaders.load(SeqCst), rounds);
+    assert!(Barrier::new(0).wait().is_leader());
+}
+
+#[test]
 fn an_os_thread_at_any_other_object() {
     strange(|| Mutex::new(()), |lock| drop(lock.try_lock()));
     strange(|| RwLock::new(()), |lock| drop(lock.read()));
