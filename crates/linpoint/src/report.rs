@@ -82,7 +82,8 @@ pub struct Coverage {
     /// How many failures without a reason there could be in an execution.
     pub spurious: u32,
     listing_cut: bool,
-    reached: BTreeMap<usize, Reached>,
+    /// By scenario, how far it came; nothing if it was not begun.
+    reached: Vec<Option<Reached>>,
 }
 
 impl Coverage {
@@ -109,7 +110,10 @@ impl Coverage {
     pub(crate) fn note(&mut self, reached: &[(usize, Reached)]) {
         self.note_runs(reached);
         for (index, now) in reached {
-            let known = self.reached.entry(*index).or_default();
+            if self.reached.len() <= *index {
+                self.reached.resize(*index + 1, None);
+            }
+            let known = self.reached[*index].get_or_insert_default();
             known.complete |= now.complete;
             known.bound = known.bound.max(now.bound);
             known.exhausted |= now.exhausted;
@@ -122,17 +126,22 @@ impl Coverage {
 
     /// Is there nothing more to do for a scenario?
     pub(crate) fn is_done(&self, index: usize) -> bool {
-        self.reached.get(&index).is_some_and(|reached| reached.complete || reached.exhausted)
+        self.reached_of(index).is_some_and(|reached| reached.complete || reached.exhausted)
+    }
+
+    fn reached_of(&self, index: usize) -> Option<&Reached> {
+        self.reached.get(index)?.as_ref()
     }
 
     pub(crate) fn finish(&mut self, scenarios: usize) {
         self.scenarios = scenarios;
-        self.complete = self.reached.values().filter(|reached| reached.complete).count();
-        self.untouched = scenarios - self.reached.len();
-        self.questions = self.reached.values().map(|reached| reached.questions).sum();
-        self.states = self.reached.values().map(|reached| reached.states).sum();
+        let begun = || self.reached.iter().flatten();
+        self.complete = begun().filter(|reached| reached.complete).count();
+        self.untouched = scenarios - begun().count();
+        self.questions = begun().map(|reached| reached.questions).sum();
+        self.states = begun().map(|reached| reached.states).sum();
         let mut guesses = Vec::new();
-        for reached in self.reached.values().filter(|reached| !reached.complete) {
+        for reached in self.reached.iter().flatten().filter(|reached| !reached.complete) {
             *self.bounds.entry(reached.bound).or_default() += 1;
             guesses.extend(reached.progress);
         }

@@ -21,12 +21,10 @@ use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
-use crate::local::Locals;
 use crate::local_state;
 use crate::location::Locations;
 use crate::panics;
-use crate::run::{Ending, Mark, Run, ThreadRecord};
-use crate::spin::Spin;
+use crate::run::{Ending, Run, ThreadRecord};
 use crate::stranger;
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
@@ -35,9 +33,11 @@ mod claims;
 mod decide;
 mod handle;
 mod shim;
+mod state;
 
 use decide::{decide, decide_apart};
 pub(crate) use handle::{Handle, current};
+use state::Thread;
 
 thread_local! {
     static CURRENT: Cell<*mut Execution> = const { Cell::new(std::ptr::null_mut()) };
@@ -69,12 +69,9 @@ impl Default for Limits {
 /// An execution under control.
 pub struct Execution {
     run: Run,
+    /// By number; kept from run to run, so that there may be more than there are in this one.
     threads: Vec<Thread>,
-    /// By thread; kept from run to run.
-    spins: Vec<Spin>,
-    /// The thread-local values, by thread; kept from run to run.
-    locals: Vec<Locals>,
-    /// By thread; kept from run to run. In boxes: a thread that creates another is in the middle of [`Fiber::resume`]
+    /// As many as `threads`. In boxes: a thread that creates another is in the middle of [`Fiber::resume`]
     /// when this grows.
     #[allow(clippy::vec_box)]
     fibers: Vec<Box<Fiber>>,
@@ -107,6 +104,9 @@ pub struct Execution {
     returned: u64,
     /// How deep in atomic blocks the running thread is.
     nesting: u32,
+    /// Up to this number of steps the short ways may be taken ([`Handle::go_on`]): 0 where something is not as usual
+    /// ([`Execution::settle`]).
+    short_until: usize,
     drained: usize,
     locations: Locations,
     failure: Option<Failure>,
@@ -151,49 +151,6 @@ enum Mode {
     Unwinding,
 }
 
-struct Thread {
-    intent: Option<Intent>,
-    /// Of that, what every step asks for.
-    action: Action,
-    waits: bool,
-    /// What the intent touches; [`Loc::UNKNOWN`] where that is not known beforehand.
-    loc: Loc,
-    /// The address of that, where it is known; otherwise 0.
-    address: usize,
-    /// Where in the source it was announced, as a number.
-    site: usize,
-    /// The bit of that place ([`Spin::bit`]).
-    place: u64,
-    /// Ran up to its first announcement yet?
-    started: bool,
-    steps: u32,
-    /// Where its program's part of the stack begins.
-    top: usize,
-    /// A fingerprint of its local state at its announcement, if states are compared.
-    local: u128,
-    /// How many operations it began.
-    operations: u32,
-    /// How many steps it had taken when its latest operation began; [`Mark::NEVER`] once that has made a step.
-    called_at: u32,
-    /// The mark of that call, as an index into the run's marks.
-    call: u32,
-    /// Is it in an operation?
-    operating: bool,
-    /// Does the monitor of claims know of that operation?
-    entered: bool,
-}
-
-impl Thread {
-    /// It calls an operation, with that number of marks before it.
-    #[inline]
-    fn begin_operation(&mut self, marks: usize) {
-        self.operating = true;
-        self.operations += 1;
-        self.called_at = self.steps;
-        self.call = marks as u32;
-    }
-}
-
 /// The payload that unwinds the stack of a thread nobody needs any more.
 struct Abandoned;
 
@@ -205,8 +162,6 @@ impl Execution {
         Box::new(Execution {
             run: Run::with_room(),
             threads: Vec::with_capacity(8),
-            spins: Vec::new(),
-            locals: Vec::new(),
             fibers: Vec::new(),
             current: ThreadId(0),
             next: None,
@@ -224,6 +179,7 @@ impl Execution {
             begun: 0,
             returned: 0,
             nesting: 0,
+            short_until: 0,
             drained: 0,
             locations: Locations::new(),
             failure: None,
@@ -351,7 +307,7 @@ impl Execution {
             return None;
         }
         let mut sum = self.blocks.fingerprint();
-        for (index, thread) in self.threads.iter().enumerate() {
+        for (index, thread) in self.threads.iter().take(self.run.threads.len()).enumerate() {
             let mut one = Fingerprint::new(index as u64);
             if let Some(intent) = &thread.intent {
                 one.add(intent.action as u64 + 1);
@@ -396,7 +352,6 @@ impl Execution {
         self.quiet = !self.watching && self.recorder.is_none();
         self.suspected = false;
         self.run.clear();
-        self.threads.clear();
         self.current = ThreadId(0);
         self.next = None;
         self.beneath = ThreadSet::EMPTY;
@@ -417,6 +372,32 @@ impl Execution {
         self.hidden_state = false;
         self.strangers = stranger::noted();
         self.reset_claims();
+        self.settle();
+    }
+
+    /// Finds out whether everything is as it usually is, so that the short ways may be taken. Whatever disturbs that says so
+    /// at once ([`Execution::disturb`]); that it is over is seen here, at the latest when a thread goes the long way.
+    #[inline]
+    fn settle(&mut self) {
+        self.short_until = if self.is_usual() { self.limits.steps.min(self.run.steps.capacity()) } else { 0 };
+    }
+
+    /// Is the run explored, outside any atomic block, with nobody waiting for anything but the end of threads, nobody
+    /// going round a loop, and without a claim?
+    #[inline]
+    fn is_usual(&self) -> bool {
+        self.mode == Mode::Exploring
+            && self.nesting == 0
+            && self.failure.is_none()
+            && !self.suspected
+            && self.waiting.0 | self.spinning.0 == 0
+            && !self.claiming.made
+    }
+
+    /// Something is not as it usually is.
+    #[inline]
+    fn disturb(&mut self) {
+        self.short_until = 0;
     }
 
     /// Fills in what is known only at the end.
@@ -447,7 +428,7 @@ impl Execution {
 
     /// A new thread, standing before its start.
     fn add_thread(&mut self, parent: Option<ThreadId>, job: Job) -> Result<ThreadId, Failure> {
-        let index = self.threads.len();
+        let index = self.run.threads.len();
         if index >= ThreadSet::CAPACITY {
             let text = format!("the program created more than {} threads", ThreadSet::CAPACITY);
             return Err(Failure::Misuse(text));
@@ -456,32 +437,12 @@ impl Execution {
             let fiber = Fiber::take(self.limits.stack_size)
                 .map_err(|error| Failure::Misuse(format!("no stack for another thread: {error}")))?;
             self.fibers.push(Box::new(fiber));
-            self.spins.push(Spin::default());
-            self.locals.push(Locals::default());
+            self.threads.push(Thread::default());
         }
-        self.spins[index].clear();
-        self.locals[index].forget();
+        let born_at = parent.map_or(0, |parent| self.threads[parent.index()].steps);
+        self.threads[index].begin();
         self.fibers[index].assign(job);
         let thread = ThreadId(index as u8);
-        let born_at = parent.map_or(0, |parent| self.threads[parent.index()].steps);
-        self.threads.push(Thread {
-            intent: None,
-            action: Action::Block,
-            waits: false,
-            loc: Loc::UNKNOWN,
-            address: 0,
-            site: 0,
-            place: 0,
-            started: false,
-            steps: 0,
-            top: 0,
-            local: 0,
-            operations: 0,
-            called_at: Mark::NEVER,
-            call: 0,
-            operating: false,
-            entered: false,
-        });
         self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
         self.alive.insert(thread);
         Ok(thread)
@@ -595,7 +556,8 @@ unsafe fn unwind_all(this: *mut Execution) {
             return;
         }
         (*this).mode = Mode::Unwinding;
-        for index in (0..(*this).fibers.len().min((*this).run.threads.len())).rev() {
+        (*this).disturb();
+        for index in (0..(*this).run.threads.len()).rev() {
             let thread = ThreadId(index as u8);
             while (*this).alive.contains(thread) {
                 resume(this, thread);

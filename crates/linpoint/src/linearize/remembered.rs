@@ -3,7 +3,7 @@
 //! The questions about one scenario are about the same operations, and come through the same few states again and again.
 //! Going through numbers costs a tenth of making states, which mostly means to allocate and to free.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::spec::Specification;
 
@@ -14,6 +14,8 @@ pub(crate) struct Remembered<S: Specification> {
     /// By state and operation: the part of `outcomes` that says what it may answer, once it is known.
     known: Vec<Option<(u32, u32)>>,
     outcomes: Vec<(S::Ret, u32)>,
+    /// The latest answer of the specification, taken in; kept for its room.
+    answer: Vec<(S::Ret, S)>,
 }
 
 /// More states than this are forgotten before the next question.
@@ -22,10 +24,11 @@ const MOST: usize = 1 << 12;
 impl<S: Specification> Remembered<S> {
     pub(crate) fn new() -> Self {
         Remembered {
-            states: Vec::new(),
-            numbers: FxHashMap::default(),
-            known: Vec::new(),
-            outcomes: Vec::new(),
+            states: Vec::with_capacity(16),
+            numbers: FxHashMap::with_capacity_and_hasher(16, FxBuildHasher),
+            known: Vec::with_capacity(64),
+            outcomes: Vec::with_capacity(64),
+            answer: Vec::with_capacity(1),
         }
     }
 
@@ -47,13 +50,14 @@ impl<S: Specification> Remembered<S> {
         if let Some(Some((from, to))) = self.known.get(at) {
             return *from..*to;
         }
-        let mut all = Vec::new();
-        self.states[state as usize].outcomes(&ops[index], &mut all);
+        let mut answer = std::mem::take(&mut self.answer);
+        self.states[state as usize].outcomes(&ops[index], &mut answer);
         let from = self.outcomes.len() as u32;
-        for (ret, after) in all {
+        for (ret, after) in answer.drain(..) {
             let after = self.number(after);
             self.outcomes.push((ret, after));
         }
+        self.answer = answer;
         let to = self.outcomes.len() as u32;
         if self.known.len() <= at {
             self.known.resize(at + ops.len(), None);

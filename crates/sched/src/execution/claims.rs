@@ -36,6 +36,8 @@ pub(super) struct Claims {
 pub(super) struct State {
     /// Was a claim made in this run? Then accesses are reported.
     pub(super) made: bool,
+    /// Was the monitor told of anything in this run?
+    told: bool,
     /// Is the running thread making one? What it reads is no access of the program.
     making: bool,
     /// Does the monitor know that an atomic block is open?
@@ -112,7 +114,15 @@ impl Execution {
     }
 
     /// A new run begins.
+    #[inline]
     pub(super) fn reset_claims(&mut self) {
+        if self.claiming.made || self.claiming.told {
+            self.forget_claims();
+        }
+    }
+
+    #[cold]
+    fn forget_claims(&mut self) {
         self.claims.monitor.borrow_mut().reset();
         let mut made_in_steps = std::mem::take(&mut self.claiming.made_in_steps);
         made_in_steps.clear();
@@ -173,7 +183,10 @@ impl Handle {
     fn tell(self, claims: &Claims, event: &mut dyn FnMut(&mut Monitor, claim::ThreadId)) {
         let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
-        let (thread, step) = unsafe { ((*self.0).current, (*self.0).run.steps.len() as u64) };
+        let (thread, step) = unsafe {
+            (*self.0).claiming.told = true;
+            ((*self.0).current, (*self.0).run.steps.len() as u64)
+        };
         let mut monitor = claims.monitor.borrow_mut();
         {
             let _alone = Alone::begin();
@@ -193,6 +206,7 @@ impl Handle {
         let (thread, opens, enters) = unsafe {
             let me = &mut *self.0;
             me.claiming.made = true;
+            me.disturb();
             me.run.claims = true;
             let opens = me.nesting > 0 && !std::mem::replace(&mut me.claiming.in_block, me.nesting > 0);
             let thread = &me.threads[me.current.index()];
@@ -342,13 +356,14 @@ impl Execution {
             }
             if touched {
                 // A turn that waits for others in a claim is not the same again.
-                self.spins[self.current.index()].clear();
+                self.threads[self.current.index()].spin.clear();
             }
             if self.failure.is_none()
                 && !self.claiming.tolerated
                 && let Some(failure) = monitor.failures().first()
             {
                 self.failure = Some(failed(failure));
+                self.disturb();
             }
         }
         monitor.clear_footprint();

@@ -69,29 +69,11 @@ impl Handle {
     /// execution costs.
     #[inline(never)]
     pub(super) fn go_on(self, action: Action, address: usize, site: &'static Location<'static>) {
-        self.go_on_unless::<true>(action, address, site);
-    }
-
-    /// As [`Handle::go_on`], when the thread has been at this place before and that was seen to.
-    #[inline(never)]
-    fn go_on_again(self, action: Action, address: usize, site: &'static Location<'static>) {
-        self.go_on_unless::<false>(action, address, site);
-    }
-
-    /// As [`Handle::go_on`]; is it still to be asked whether the thread has been here before?
-    #[inline(always)]
-    fn go_on_unless<const SUSPECTS: bool>(
-        self,
-        action: Action,
-        address: usize,
-        site: &'static Location<'static>,
-    ) {
         // SAFETY: as in `go`.
         unsafe {
             let me = &mut *self.0;
-            let current = me.current;
-            let (Some(thread), Some(spin)) =
-                (me.threads.get_mut(current.index()), me.spins.get(current.index()))
+            let (Some(thread), true) =
+                (me.threads.get_mut(me.current.index()), me.run.steps.len() < me.short_until)
             else {
                 return self.go(action, address, site, None);
             };
@@ -100,23 +82,27 @@ impl Handle {
             };
             let number = Intent::site_number(action, site);
             let place = Spin::bit(loc, number);
-            let step = me.run.steps.len();
-            let usual = me.mode == Mode::Exploring
-                && me.nesting == 0
-                && me.failure.is_none()
-                && !me.suspected
-                && me.waiting.0 | me.spinning.0 == 0
-                && step < me.limits.steps.min(me.run.steps.capacity());
-            if !usual {
-                return self.go(action, address, site, None);
-            }
-            if SUSPECTS && spin.suspects(loc, number, place) {
-                return self.come_again_on(action, address, site);
-            }
             thread.loc = loc;
             thread.address = address;
             thread.site = number;
             thread.place = place;
+            if thread.spin.suspects(loc, number, place) {
+                return self.come_again_on(action, address, site);
+            }
+        }
+        self.proceed(action, address, site);
+    }
+
+    /// The second half of [`Handle::go_on`]: what is announced is known.
+    #[inline(always)]
+    fn proceed(self, action: Action, address: usize, site: &'static Location<'static>) {
+        // SAFETY: as in `go`.
+        unsafe {
+            let me = &mut *self.0;
+            debug_assert!(me.is_usual(), "what is not usual was said");
+            let current = me.current;
+            let Some(thread) = me.threads.get_mut(current.index()) else { return };
+            let step = me.run.steps.len();
             let enabled = ThreadSet(me.standing.0 | me.joinable.0 | 1 << current.0);
             let wanted = (&*me.prefix).get(step);
             let along = wanted.map_or(me.keeps_going, |&wanted| wanted == current)
@@ -132,38 +118,38 @@ impl Handle {
                 me.begun |= call.begin(step, me.returned);
             }
             let first = me.run.accesses.len() as u32;
-            // SAFETY: there is room, as was seen above.
+            // SAFETY: there is room, as was seen in the first half.
             push_within(&mut me.run.steps, Step { thread: current, action, may_wait: false, first, enabled });
             thread.steps += 1;
             me.last = Some(current);
         }
     }
 
-    /// Nobody has touched what is at `address` yet: it gets a name.
+    /// Nobody has touched what is at `address` yet: it gets a name, and the rest is as in [`Handle::go_on`].
     #[inline(never)]
     fn go_first(self, action: Action, address: usize, site: &'static Location<'static>) {
-        // SAFETY: as in `go`.
-        let me = unsafe { &mut *self.0 };
-        if address == 0 || me.nesting > 0 || me.mode != Mode::Exploring {
+        if address == 0 {
             return self.go(action, address, site, None);
         }
-        me.locations.name(address);
+        // SAFETY: as in `go`.
+        unsafe { (*self.0).locations.name(address) };
         self.go_on(action, address, site);
     }
 
-    /// The thread has been here before: it may go round in a loop.
+    /// The thread has been at this place before: it may go round in a loop.
     #[inline(never)]
     fn come_again_on(self, action: Action, address: usize, site: &'static Location<'static>) {
         // SAFETY: as in `go`.
-        unsafe {
-            if let Some(loc) = (*self.0).locations.named(address) {
-                self.come_again(loc, Intent::site_number(action, site));
-            }
-            if (*self.0).suspected {
-                return self.go(action, address, site, None);
-            }
+        let doubtful = unsafe {
+            let me = &mut *self.0;
+            let thread = &mut me.threads[me.current.index()];
+            thread.spin.might_turn(thread.loc, thread.site)
+        };
+        if doubtful {
+            // It does the same again, and more.
+            return self.go(action, address, site, None);
         }
-        self.go_on_again(action, address, site);
+        self.proceed(action, address, site);
     }
 
     /// The running thread does not simply go on with what it announces: it has not started yet, or somebody else goes, or
@@ -309,7 +295,7 @@ impl Execution {
         for thread in self.spinning.iter() {
             let locations = &self.locations;
             if self.enabled.contains(thread)
-                && !self.spins[thread.index()].ready(|loc| locations.version(loc))
+                && !self.threads[thread.index()].spin.ready(|loc| locations.version(loc))
             {
                 self.enabled.remove(thread);
                 self.stuttering.insert(thread);
@@ -341,6 +327,7 @@ impl Execution {
             self.waiting.0 &= others;
             self.joining.0 &= others;
             self.joinable.0 &= others;
+            self.settle();
         } else {
             self.standing.0 &= others;
         }
@@ -353,25 +340,25 @@ impl Execution {
     #[cold]
     #[inline(never)]
     fn note_step(&mut self, thread: ThreadId, turns: bool) {
-        let spin = &mut self.spins[thread.index()];
+        let state = &mut self.threads[thread.index()];
         if self.mode == Mode::Exploring {
             if turns {
                 // That it goes on tells that something it read has changed: it has looked at all of that.
                 let accesses = &mut self.run.accesses;
-                spin.turn(|loc| {
+                state.spin.turn(|loc| {
                     let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
                     accesses.push(Access { loc, effect, action: Action::Look, ordering });
                 });
             }
             if let Some(recorder) = self.recorder.as_mut()
-                && let Some(intent) = self.threads[thread.index()].intent
+                && let Some(intent) = state.intent
             {
                 recorder.step(thread, &intent);
             }
         }
         if turns {
             self.spinning.remove(thread);
-            spin.resume();
+            state.spin.resume();
         }
     }
 
@@ -388,13 +375,14 @@ impl Execution {
     /// Why the schedule cannot be followed at `step`.
     #[cold]
     fn cannot_follow(&self, step: usize, wanted: ThreadId) -> Failure {
-        let explanation = match self.threads.get(wanted.index()).map(|thread| thread.intent) {
-            None => format!("thread {} does not exist", wanted.0),
-            Some(None) => format!("thread {} has ended", wanted.0),
-            Some(Some(Intent { action, site, .. })) => {
-                format!("thread {} cannot {} now, at {site}", wanted.0, action.name())
-            }
-        };
+        let explanation =
+            match self.threads[..self.run.threads.len()].get(wanted.index()).map(|thread| thread.intent) {
+                None => format!("thread {} does not exist", wanted.0),
+                Some(None) => format!("thread {} has ended", wanted.0),
+                Some(Some(Intent { action, site, .. })) => {
+                    format!("thread {} cannot {} now, at {site}", wanted.0, action.name())
+                }
+            };
         Failure::Nondeterminism { step, explanation }
     }
 
@@ -416,6 +404,7 @@ impl Execution {
     fn choose_in_vain(&mut self) -> Option<ThreadId> {
         if self.failure.is_some() || self.suspected {
             self.mode = Mode::Unwinding;
+            self.disturb();
         }
         if self.mode == Mode::Unwinding {
             return None;
@@ -430,6 +419,8 @@ impl Execution {
         self.note_blocked();
         self.run.ending = Ending::Abandoned;
         self.mode = Mode::Draining;
+        self.disturb();
+        self.threads[self.current.index()].address = 0;
         self.drain()
     }
 

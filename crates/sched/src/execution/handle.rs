@@ -94,19 +94,25 @@ impl Handle {
             thread.action = action;
             thread.waits = wait.is_some();
             thread.loc = loc;
-            thread.address = if known { address } else { 0 };
+            let short = known && me.mode == Mode::Exploring && !me.compares && !me.claiming.made;
+            thread.address = if short { address } else { 0 };
             thread.site = site;
             thread.place = place;
             let started = thread.started;
+            me.settle();
             match wait {
                 None => me.standing.insert(current),
                 Some((wait, _)) if std::ptr::eq(wait, &ENDED) => {
                     me.joining.insert(current);
                     me.find_joinable();
                 }
-                Some(_) => me.waiting.insert(current),
+                Some(_) => {
+                    me.waiting.insert(current);
+                    me.disturb();
+                }
             }
-            if local_state::AVAILABLE && known && me.spins[current.index()].suspects(loc, site, place) {
+            if local_state::AVAILABLE && known && me.threads[current.index()].spin.suspects(loc, site, place)
+            {
                 self.come_again(loc, site);
             }
             // Where states are compared, the strategy stays off the program's stack.
@@ -142,19 +148,22 @@ impl Handle {
         unsafe {
             let me = &mut *self.0;
             let current = me.current;
-            let spin = &mut me.spins[current.index()];
+            let thread = &mut me.threads[current.index()];
             if !me.watching {
-                let might_turn = spin.might_turn(loc, site);
-                me.suspected |= might_turn && me.mode == Mode::Exploring && me.failure.is_none();
+                let might_turn = thread.spin.might_turn(loc, site);
+                if might_turn && me.mode == Mode::Exploring && me.failure.is_none() {
+                    me.suspected = true;
+                    me.disturb();
+                }
                 return;
             }
-            let thread = &me.threads[current.index()];
             let mut state = local_state::raw(&me.entry, thread.top);
-            for (from, size) in me.locals[current.index()].bytes() {
+            for (from, size) in thread.locals.bytes() {
                 state = local_state::mix(state, from, size);
             }
-            if spin.arrive(loc, site, state) {
+            if thread.spin.arrive(loc, site, state) {
                 me.spinning.insert(current);
+                me.disturb();
             }
         }
     }
@@ -180,11 +189,18 @@ impl Handle {
                 if me.next == Some(current) {
                     me.next = None;
                     me.current = current;
+                    if me.mode != Mode::Exploring || me.claiming.made {
+                        me.threads[current.index()].address = 0;
+                    }
                     return;
                 }
             }
             let yielder = (&(*self.0).fibers)[current.index()].yielder();
             (*yielder).suspend(Pause::Suspended);
+            if (*self.0).mode == Mode::Exploring && !(*self.0).claiming.made {
+                return;
+            }
+            (&mut (*self.0).threads)[current.index()].address = 0;
             if (*self.0).mode == Mode::Unwinding && !std::thread::panicking() {
                 std::panic::resume_unwind(Box::new(Abandoned));
             }
@@ -193,7 +209,8 @@ impl Handle {
 
     /// Notes an access that this step made to what is at `address`; `bits` is the value there now.
     ///
-    /// As in [`Handle::go_on`], nothing is called here but what is called last.
+    /// As in [`Handle::go_on`], nothing is called here but what is called last. In the short way the run is explored, no
+    /// states are compared, no claim was made, and it is the access that was announced.
     #[inline(never)]
     pub(crate) fn access(
         self,
@@ -208,26 +225,21 @@ impl Handle {
             let me = &mut *self.0;
             let index = me.current.index();
             let accesses = &mut me.run.accesses;
-            let (Some(thread), Some(spin)) = (me.threads.get(index), me.spins.get_mut(index)) else {
+            let Some(thread) = me.threads.get_mut(index) else {
                 return self.access_fully(action, address, effect, ordering, bits);
             };
-            let usual = me.mode == Mode::Exploring
-                && !me.compares
-                && !me.claiming.made
-                && !me.run.steps.is_empty()
-                && thread.address == address
-                && accesses.len() < accesses.capacity()
-                && spin.has_room();
+            let usual =
+                thread.address == address && accesses.len() < accesses.capacity() && thread.spin.has_room();
             if !usual {
                 return self.access_fully(action, address, effect, ordering, bits);
             }
             let loc = thread.loc;
             if effect.writes() {
                 me.locations.written(loc);
-                spin.clear();
+                thread.spin.clear();
             } else {
                 // SAFETY: there is room, as was seen above.
-                spin.read_within(loc, me.locations.version(loc), thread.site, thread.place);
+                thread.spin.read_within(loc, me.locations.version(loc), thread.site, thread.place);
             }
             // SAFETY: as above.
             push_within(accesses, Access { loc, effect, action, ordering });
@@ -294,15 +306,13 @@ impl Handle {
         unsafe {
             let me = &mut *self.0;
             let index = me.current.index();
-            let (Some(thread), Some(spin)) = (me.threads.get_mut(index), me.spins.get_mut(index)) else {
-                return;
-            };
+            let Some(thread) = me.threads.get_mut(index) else { return };
             if me.watching || me.mode != Mode::Exploring || me.run.marks.len() == me.run.marks.capacity() {
                 return self.mark_apart(operation, MarkKind::Call, None);
             }
             thread.begin_operation(me.run.marks.len());
             // No loop that waits goes on from one operation to the next: there are only so many.
-            spin.clear();
+            thread.spin.clear();
             push_within(&mut me.run.marks, Mark::call(me.current, thread.steps, operation));
         }
     }
@@ -360,7 +370,7 @@ impl Handle {
             let mark = match kind {
                 MarkKind::Call => {
                     thread.begin_operation(me.run.marks.len());
-                    me.spins[current.index()].clear();
+                    thread.spin.clear();
                     Mark::call(current, thread.steps, operation)
                 }
                 MarkKind::Return => {
@@ -395,6 +405,7 @@ impl Handle {
                 let told = unsafe {
                     let me = &mut *self.0.0;
                     me.nesting -= 1;
+                    me.settle();
                     me.nesting == 0 && me.claiming.made
                 };
                 if told {
@@ -407,6 +418,7 @@ impl Handle {
         let told = unsafe {
             let me = &mut *self.0;
             me.nesting += 1;
+            me.disturb();
             me.nesting == 1 && me.claiming.made
         };
         if told {
@@ -515,7 +527,7 @@ impl Handle {
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
-            me.spins[me.current.index()].clear();
+            me.threads[me.current.index()].spin.clear();
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 let (effect, ordering) = (Effect::Read, Ordering::Acquire);
                 let access = Access { loc: Loc::end_of(thread), effect, action: Action::Join, ordering };
@@ -536,6 +548,7 @@ impl Handle {
                     let nesting = std::mem::take(&mut (*self.0).nesting);
                     start(self.0, child);
                     (*self.0).nesting = nesting;
+                    (*self.0).settle();
                     child
                 }
                 Err(failure) => {
@@ -552,6 +565,7 @@ impl Handle {
         unsafe {
             if (*self.0).failure.is_none() && (*self.0).mode == Mode::Exploring {
                 (*self.0).failure = Some(failure);
+                (*self.0).disturb();
             }
         }
     }
@@ -574,17 +588,16 @@ impl Execution {
     /// The running thread touches what is at `address`: its name, and what that means for a loop the thread may be in.
     #[inline(always)]
     fn touch(&mut self, address: usize, effect: Effect) -> Loc {
-        let thread = &self.threads[self.current.index()];
-        let spin = &mut self.spins[self.current.index()];
+        let thread = &mut self.threads[self.current.index()];
         let announced = thread.address == address;
         let loc = if announced { thread.loc } else { self.locations.name(address) };
         if effect.writes() {
             self.locations.written(loc);
-            spin.clear();
+            thread.spin.clear();
         } else if announced {
-            spin.read_at(loc, self.locations.version(loc), thread.site, thread.place);
+            thread.spin.read_at(loc, self.locations.version(loc), thread.site, thread.place);
         } else {
-            spin.read(loc, self.locations.version(loc), thread.site);
+            thread.spin.read(loc, self.locations.version(loc), thread.site);
         }
         loc
     }

@@ -356,11 +356,11 @@ impl Handle {
         let bits = if changed.is_none() { u64::from(me.current.0) + 1 } else { 0 };
         me.locations.set_bits(loc, bits);
         me.hidden_state |= !me.blocks.contains(address);
-        let spin = &mut me.spins[me.current.index()];
+        let thread = &mut me.threads[me.current.index()];
+        let spin = &mut thread.spin;
         match changed {
             None => {
-                let site = me.threads[me.current.index()].site;
-                spin.open(loc, me.locations.version(loc), site);
+                spin.open(loc, me.locations.version(loc), thread.site);
             }
             Some(true) => {
                 me.locations.written(loc);
@@ -386,8 +386,8 @@ impl Handle {
         let loc = me.locations.name(address);
         let held = me.locations.name(held_address(address));
         let version = me.locations.version(held);
-        let site = me.threads[me.current.index()].site;
-        let spin = &mut me.spins[me.current.index()];
+        let thread = &mut me.threads[me.current.index()];
+        let (site, spin) = (thread.site, &mut thread.spin);
         // The first is what the announcement of the next try is compared with.
         spin.read(loc, me.locations.version(loc), site);
         spin.read(held, version, site);
@@ -441,7 +441,7 @@ impl Handle {
     pub(crate) fn name_end_of_next(self) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if let Some(end) = me.shims.ends.get(me.threads.len()) {
+        if let Some(end) = me.shims.ends.get(me.run.threads.len()) {
             me.locations.name(std::ptr::from_ref(end).addr());
         }
     }
@@ -450,7 +450,7 @@ impl Handle {
     pub(crate) fn name_next(self, name: &str) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        let next = ThreadId(me.threads.len().min(ThreadSet::CAPACITY) as u8);
+        let next = ThreadId(me.run.threads.len().min(ThreadSet::CAPACITY) as u8);
         // A copy that is not the program's, for it stays until the next run.
         me.shims.names.push((next, Arc::from(name)));
     }
@@ -458,7 +458,7 @@ impl Handle {
     /// The thread-local values of the running thread.
     pub(crate) fn locals<'a>(self) -> &'a mut Locals {
         let me = self.execution();
-        &mut me.locals[me.current.index()]
+        &mut me.threads[me.current.index()].locals
     }
 
     /// The steps taken so far, to be shown when the process is about to go down.

@@ -97,7 +97,14 @@ impl Dfs {
     /// path, so that all of it has the same budget.
     fn deepest(&mut self, run: &Run) -> Option<usize> {
         let spent = self.spent();
-        (self.path.len()..run.steps.len()).rev().find(|&index| !self.node(run, index, spent).left.is_empty())
+        let mut index = run.steps.len();
+        while index > self.path.len() {
+            index -= 1;
+            if run.steps[index].enabled.len() > 1 && !self.node(run, index, spent).left.is_empty() {
+                return Some(index);
+            }
+        }
+        None
     }
 
     /// Takes the points of `run` past the path into it, up to that one.
