@@ -19,8 +19,8 @@ fn cpu_s() -> f64 {
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
-/// How often the body runs between two looks at the clock, which costs as much as some executions.
-const BATCH: usize = 8;
+/// How many executions are made, at least, between two looks at the clock, which costs as much as some of them.
+const BATCH: u64 = 5_000;
 
 /// Runs `body` until a second of CPU time has passed, and returns executions per CPU second.
 fn rate(mut body: impl FnMut() -> u64) -> f64 {
@@ -28,7 +28,8 @@ fn rate(mut body: impl FnMut() -> u64) -> f64 {
     let start = cpu_s();
     let mut executions = 0;
     loop {
-        for _ in 0..BATCH {
+        let before = executions;
+        while executions - before < BATCH {
             executions += body();
         }
         let spent = cpu_s() - start;

@@ -27,10 +27,10 @@ pub(crate) fn difference<S: Specification>(scenario: &Scenario<S>) -> Option<Str
     let (mut once, mut again) = (Vec::new(), Vec::new());
     for at in 0.. {
         let Some(state) = states.get(at).cloned() else { break };
-        let copy = state.clone();
         for op in &operations {
             state.outcomes(op, &mut once);
-            copy.outcomes(op, &mut again);
+            // What it is a copy of.
+            states[at].outcomes(op, &mut again);
             if once != again {
                 let op = S::show_op(op);
                 return Some(format!("{op} in {state:?} leads to {once:?}, and then to {again:?}"));

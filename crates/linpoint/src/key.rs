@@ -52,6 +52,14 @@ impl Key {
     /// had begun when it made its last step.
     pub(crate) fn compute_in_order(&mut self, run: &Run, operations: usize) {
         self.cannot.resize(operations, 0);
+        let all = u64::MAX.checked_shr(64 - operations.min(64) as u32).unwrap_or(0);
+        if run.answered == all && matches!(run.ending, Ending::Complete) {
+            for mark in run.marks.iter().filter(|mark| mark.kind == MarkKind::Return) {
+                self.cannot[mark.operation as usize] = mark.seen;
+            }
+            (self.stuck, self.returned, self.idle, self.absent) = (false, all, 0, 0);
+            return;
+        }
         let (mut called, mut begun, mut returned) = (0u64, 0u64, 0u64);
         for mark in &run.marks {
             let operation = mark.operation as usize;
@@ -67,7 +75,6 @@ impl Key {
                 }
             }
         }
-        let all = u64::MAX.checked_shr(64 - operations.min(64) as u32).unwrap_or(0);
         if returned != all {
             for (operation, cannot) in self.cannot.iter_mut().enumerate() {
                 *cannot &= if returned >> operation & 1 == 1 { u64::MAX } else { 0 };

@@ -402,6 +402,7 @@ impl Execution {
 
     /// Fills in what is known only at the end.
     fn conclude(&mut self) {
+        self.run.answered = self.begun & self.returned;
         for (record, thread) in self.run.threads.iter_mut().zip(&self.threads) {
             record.steps = thread.steps;
         }
@@ -471,7 +472,11 @@ unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
     // SAFETY: as the caller promises; each reference ends with its statement.
     unsafe {
         match (*this).add_thread(None, Job::Numbered(root, 0)) {
-            Ok(thread) => (*this).next = Some(thread),
+            Ok(thread) => {
+                // Its first announcement is the first decision: nobody else is there to start it.
+                (&mut (*this).threads)[thread.index()].started = true;
+                (*this).next = Some(thread);
+            }
             Err(failure) => (*this).failure = Some(failure),
         }
         while let Some(thread) = (*this).next.take() {
@@ -536,7 +541,9 @@ unsafe fn run_fiber(this: *mut Execution, thread: ThreadId) -> Pause {
             me.waiting.remove(thread);
             me.joining.remove(thread);
             me.spinning.remove(thread);
-            me.find_joinable();
+            if !me.joining.is_empty() {
+                me.find_joinable();
+            }
             me.threads[thread.index()].intent = None;
             me.run.threads[thread.index()].finished = me.mode != Mode::Unwinding;
         }

@@ -14,6 +14,8 @@ pub struct Run {
     pub accesses: Vec<Access>,
     /// The marks that the program set: calls and returns of operations.
     pub marks: Vec<Mark>,
+    /// The operations that made a step and returned, a bit for each below 64.
+    pub answered: u64,
     /// What threads did between their steps that counts for races on cells, in the order it happened.
     pub asides: Vec<Aside>,
     /// The threads, by number.
@@ -219,6 +221,7 @@ impl Run {
         self.steps.clear();
         self.accesses.clear();
         self.marks.clear();
+        self.answered = 0;
         self.asides.clear();
         self.threads.clear();
         self.blocked.clear();

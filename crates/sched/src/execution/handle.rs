@@ -547,8 +547,10 @@ impl Handle {
                     self.aside(AsideKind::Spawn(child));
                     let nesting = std::mem::take(&mut (*self.0).nesting);
                     start(self.0, child);
-                    (*self.0).nesting = nesting;
-                    (*self.0).settle();
+                    if nesting > 0 {
+                        (*self.0).nesting = nesting;
+                        (*self.0).disturb();
+                    }
                     child
                 }
                 Err(failure) => {

@@ -100,7 +100,9 @@ impl Dfs {
         let mut index = run.steps.len();
         while index > self.path.len() {
             index -= 1;
-            if run.steps[index].enabled.len() > 1 && !self.node(run, index, spent).left.is_empty() {
+            let step = &run.steps[index];
+            let alone = step.enabled.0 & !(1 << step.thread.0) == 0;
+            if !alone && !self.node(run, index, spent).left.is_empty() {
                 return Some(index);
             }
         }
@@ -165,19 +167,23 @@ impl Strategy for Dfs {
         if let Some(deepest) = self.deepest(run) {
             self.take_in(run, deepest);
         }
-        while let Some(mut node) = self.path.pop() {
-            let Some(thread) = node.left.first() else { continue };
+        let Some(depth) = self.path.iter().rposition(|node| !node.left.is_empty()) else {
+            self.path.clear();
+            return false;
+        };
+        self.path.truncate(depth + 1);
+        let before = depth.checked_sub(1).map_or(0, |above| self.path[above].spent);
+        let node = &mut self.path[depth];
+        if let Some(thread) = node.left.first() {
             node.left.remove(thread);
-            node.spent = self.spent() + u32::from(node.runs.is_some_and(|runs| runs != thread));
+            node.spent = before + u32::from(node.runs.is_some_and(|runs| runs != thread));
             node.chosen = thread;
             node.tried += 1;
-            // The prefix is that of the run before, as far as that goes.
-            let kept = self.prefix.len().min(self.path.len());
-            self.prefix.truncate(kept);
-            self.path.push(node);
-            self.prefix.extend(self.path[kept..].iter().map(|node| node.chosen));
-            return true;
         }
-        false
+        // The prefix is that of the run before, as far as that goes.
+        let kept = self.prefix.len().min(depth);
+        self.prefix.truncate(kept);
+        self.prefix.extend(self.path[kept..].iter().map(|node| node.chosen));
+        true
     }
 }
