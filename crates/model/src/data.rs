@@ -237,8 +237,9 @@ impl Naming {
         }
     }
 
+    /// The name of a value that was not met before.
     #[inline]
-    fn give(&mut self, value: u8) -> u8 {
+    pub fn give(&mut self, value: u8) -> u8 {
         let name = match self.classes.first(value) {
             0 => {
                 self.count += 1;

@@ -69,13 +69,15 @@ impl Names {
         end: &End,
         program: &[u8],
     ) {
-        self.bytes.extend_from_slice(&id.to_le_bytes());
-        let at = self.bytes.len();
-        self.bytes.extend_from_slice(&[0, end.count]);
+        // The number of the set, how many values are in use, how many have names, and these.
+        let mut head = [0; 24];
+        head[..4].copy_from_slice(&id.to_le_bytes());
         let mut naming = Naming::new(classes);
-        let names = (1..=end.count).map(|number| naming.name(called.get(end.met.get(number))));
-        self.bytes.extend(names);
-        self.bytes[at] = naming.count();
+        for number in 1..=end.count & 15 {
+            head[usize::from(5 + number)] = naming.give(called.get(end.met.get(number)));
+        }
+        (head[4], head[5]) = (naming.count(), end.count);
+        self.bytes.extend_from_slice(&head[..usize::from(6 + (end.count & 15))]);
         self.bytes.extend_from_slice(program);
         self.ends.push(self.bytes.len());
         self.threads.push(end.thread);
@@ -152,7 +154,9 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Notes that the monitor is told something; the slot of what comes of it.
     fn tell(&mut self, slot: u32, event: monitor::Event, op: OpId, monitor: &Monitor<'_>) -> u32 {
-        let known = self.told.iter().position(|other| (other.slot, other.event) == (slot, event));
+        // To tell it twice makes no difference; there may be many, so only the last are looked at.
+        let same = |other: &Told| (other.slot, other.event, other.op) == (slot, event, op);
+        let known = self.told.iter().rev().take(4).position(same).map(|back| self.told.len() - 1 - back);
         let at = known.unwrap_or_else(|| {
             let values = if self.numbers { monitor.values_in(event, op) } else { Nibbles::default() };
             self.told.push(Told { slot, event, op, values });

@@ -51,7 +51,8 @@ pub(crate) fn search(
             explorer.symmetry.distinct,
             explorer.data.clone(),
         ),
-        programs: Programs::default(),
+        // What is remembered is not to take the room of states.
+        programs: Programs::within(bounds.memory / 8 / bounds.workers.max(1)),
         memory: Scratch::default(),
     };
     let mut names = Names::default();

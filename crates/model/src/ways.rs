@@ -97,17 +97,25 @@ pub(crate) struct Programs {
     ends: Vec<End>,
     named: FxHashMap<(ProgramId, Classes), ProgramId>,
     events: FxHashMap<(Event, OpId, Nibbles), Event>,
+    most: usize,
+    is_large: bool,
 }
 
 const EMPTY: u32 = u32::MAX;
-/// Beyond so many bytes it is forgotten.
+/// So many bytes are enough.
 const MOST: usize = 256 << 20;
 
 impl Programs {
+    /// Nothing is known; beyond so many bytes what is known is forgotten.
+    pub fn within(bytes: usize) -> Programs {
+        Programs { most: bytes.min(MOST), ..Programs::default() }
+    }
+
     /// Forgets everything if it is too much.
+    #[inline]
     pub fn stay_small(&mut self) {
-        if self.memory() > MOST {
-            *self = Programs::default();
+        if self.is_large {
+            *self = Programs::within(self.most);
         }
     }
 
@@ -155,6 +163,7 @@ impl Programs {
         if self.entries.len() * 2 > self.slots.len() {
             self.grow();
         }
+        self.is_large = id % 64 == 63 && self.memory() > self.most || self.is_large;
         id
     }
 

@@ -22,10 +22,7 @@ impl Work<'_, '_> {
     pub fn call_in(&self, set: &Set, thread: usize, call: CallId, after: &mut Set) {
         after.calls = set.calls;
         after.calls.set(thread, Some(call));
-        let opened = |c: &Configuration| Configuration {
-            spec: c.spec,
-            statuses: self.share.set(c.statuses, thread, OPEN),
-        };
+        let opened = |configuration: &Configuration| self.share.set(*configuration, thread, OPEN);
         after.configurations.extend(set.configurations.iter().map(opened));
     }
 
@@ -38,7 +35,7 @@ impl Work<'_, '_> {
     ) -> Result<(), Refused> {
         let free = self.is_free(set.calls.get(thread));
         for configuration in &set.configurations {
-            match self.share.get(configuration.statuses, thread) {
+            match self.share.get(*configuration, thread) {
                 OPEN if !free => {}
                 OPEN => {
                     self.effects(&set.calls, *configuration, thread, result, &mut after.configurations);
@@ -51,7 +48,7 @@ impl Work<'_, '_> {
             return Err(Refused::Impossible);
         }
         for configuration in &mut after.configurations {
-            configuration.statuses = self.share.set(configuration.statuses, thread, IDLE);
+            *configuration = self.share.set(*configuration, thread, IDLE);
         }
         after.calls = set.calls;
         after.calls.set(thread, None);
@@ -66,7 +63,7 @@ impl Work<'_, '_> {
         (result, spec): (ResultId, SpecId),
     ) -> Configuration {
         self.overflowed |= self.share.is_too_small(result);
-        Configuration { spec, statuses: self.share.set(before.statuses, thread, result + 2) }
+        self.share.set(before.with_spec(spec), thread, result + 2)
     }
 
     /// Every sequence of open operations that ends with this thread's taking effect with this result.
@@ -86,10 +83,10 @@ impl Work<'_, '_> {
         while let Some(&configuration) = met.get(next) {
             next += 1;
             for (other, call) in calls.each() {
-                if self.share.get(configuration.statuses, other) != OPEN || !self.is_free(Some(call)) {
+                if self.share.get(configuration, other) != OPEN || !self.is_free(Some(call)) {
                     continue;
                 }
-                for index in self.reference.outcome_range(configuration.spec, call) {
+                for index in self.reference.outcome_range(configuration.spec(), call) {
                     let outcome = self.reference.outcome(index);
                     if other == thread && outcome.0 != result {
                         continue;
@@ -120,10 +117,10 @@ impl Work<'_, '_> {
             let configuration = all[next];
             next += 1;
             for (other, call) in set.calls.each() {
-                if self.share.get(configuration.statuses, other) != OPEN || !self.is_free(Some(call)) {
+                if self.share.get(configuration, other) != OPEN || !self.is_free(Some(call)) {
                     continue;
                 }
-                for index in self.reference.outcome_range(configuration.spec, call) {
+                for index in self.reference.outcome_range(configuration.spec(), call) {
                     let outcome = self.reference.outcome(index);
                     let after = self.took(configuration, other, outcome);
                     if seen.insert(after) {
@@ -145,10 +142,10 @@ impl Work<'_, '_> {
         let Some(call) = set.calls.get(thread) else { return Err(Refused::Misplaced) };
         // What a query assumed is dropped: the operation takes effect here.
         for configuration in self.closed(set) {
-            if self.share.get(configuration.statuses, thread) != OPEN {
+            if self.share.get(configuration, thread) != OPEN {
                 continue;
             }
-            for index in self.reference.outcome_range(configuration.spec, call) {
+            for index in self.reference.outcome_range(configuration.spec(), call) {
                 let outcome = self.reference.outcome(index);
                 if result.is_none_or(|result| result == outcome.0) {
                     let took = self.took(configuration, thread, outcome);
@@ -156,7 +153,7 @@ impl Work<'_, '_> {
                 }
             }
         }
-        if !set.configurations.iter().any(|c| self.share.get(c.statuses, thread) == OPEN) {
+        if !set.configurations.iter().any(|c| self.share.get(*c, thread) == OPEN) {
             return Err(Refused::Misplaced);
         }
         if after.configurations.is_empty() {
@@ -170,13 +167,13 @@ impl Work<'_, '_> {
     pub fn query_in(&mut self, set: &Set, thread: usize, after: &mut Set) -> Result<(), Refused> {
         let Some(call) = set.calls.get(thread) else { return Err(Refused::Misplaced) };
         for &configuration in &set.configurations {
-            if self.share.get(configuration.statuses, thread) != OPEN {
+            if self.share.get(configuration, thread) != OPEN {
                 continue;
             }
             after.configurations.push(configuration);
-            for index in self.reference.outcome_range(configuration.spec, call) {
+            for index in self.reference.outcome_range(configuration.spec(), call) {
                 let outcome = self.reference.outcome(index);
-                if outcome.1 == configuration.spec {
+                if outcome.1 == configuration.spec() {
                     let took = self.took(configuration, thread, outcome);
                     after.configurations.push(took);
                 }

@@ -7,20 +7,30 @@ pub(super) type Status = u32;
 pub(super) const IDLE: Status = 0;
 pub(super) const OPEN: Status = 1;
 
-/// A state of the specification, and what became of each open operation.
+/// A state of the specification, and what became of each open operation: the number of the state in the first 32 bits, then a status for each thread, in equal shares of the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Configuration {
-    pub spec: SpecId,
-    pub statuses: Statuses,
-}
+pub(super) struct Configuration(u128);
 
-/// A status for each thread, in equal shares of the bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Statuses(u128);
+/// How many bits statuses have together.
+const STATUSES: u32 = 96;
 
-impl Statuses {
-    /// No thread runs an operation.
-    pub const NONE: Statuses = Statuses(0);
+impl Configuration {
+    /// In this state, with no operation open.
+    #[inline]
+    pub fn new(spec: SpecId) -> Configuration {
+        Configuration(u128::from(spec) << STATUSES)
+    }
+
+    #[inline]
+    pub fn spec(self) -> SpecId {
+        (self.0 >> STATUSES) as SpecId
+    }
+
+    /// The same with another state.
+    #[inline]
+    pub fn with_spec(self, spec: SpecId) -> Configuration {
+        Configuration(self.0 & ((1 << STATUSES) - 1) | u128::from(spec) << STATUSES)
+    }
 }
 
 /// How many bits a status has.
@@ -29,18 +39,18 @@ pub(super) struct Share(u32);
 
 impl Share {
     pub fn among(threads: usize) -> Share {
-        Share((128 / threads.max(1) as u32).min(32))
+        Share((STATUSES / threads.max(1) as u32).min(32))
     }
 
     #[inline]
-    pub fn get(self, statuses: Statuses, thread: usize) -> Status {
-        (statuses.0 >> (thread as u32 * self.0)) as Status & ((1_u64 << self.0) - 1) as Status
+    pub fn get(self, configuration: Configuration, thread: usize) -> Status {
+        (configuration.0 >> (thread as u32 * self.0)) as Status & ((1_u64 << self.0) - 1) as Status
     }
 
     #[inline]
-    pub fn set(self, statuses: Statuses, thread: usize, status: Status) -> Statuses {
+    pub fn set(self, configuration: Configuration, thread: usize, status: Status) -> Configuration {
         let (shift, mask) = (thread as u32 * self.0, (1_u128 << self.0) - 1);
-        Statuses(statuses.0 & !(mask << shift) | u128::from(status) << shift)
+        Configuration(configuration.0 & !(mask << shift) | u128::from(status) << shift)
     }
 
     /// Can a status not say that this was the result?
@@ -93,7 +103,7 @@ pub(super) struct Set {
 impl Set {
     /// Nothing has happened.
     pub fn initial(threads: usize) -> Set {
-        let configurations = vec![Configuration { spec: 0, statuses: Statuses::NONE }];
+        let configurations = vec![Configuration::new(0)];
         Set { calls: Calls { open: [0; 16], threads: threads as u8 }, configurations }
     }
 
@@ -110,11 +120,12 @@ impl Set {
         let pairs = self.calls.open.chunks_exact(2).take(self.calls.threads().div_ceil(2));
         let pair = |pair: &[u32]| u64::from(pair[0]) << 32 | u64::from(pair[1]);
         let calls = pairs.fold(0, |hash, calls| mix(hash, pair(calls)));
-        self.configurations.iter().fold(calls, |hash, configuration| {
-            let statuses = configuration.statuses.0;
-            let folded = (statuses >> 64) as u64;
-            mix(mix(hash, u64::from(configuration.spec) ^ folded.rotate_left(32)), statuses as u64)
-        })
+        let half = |hash: u64, half: u64| (hash.rotate_left(23) ^ half).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let all = self.configurations.iter().fold(calls, |hash, configuration| {
+            half(half(hash, configuration.0 as u64), (configuration.0 >> 64) as u64)
+        });
+        // The last bits say where to look.
+        all ^ all >> 32
     }
 
     pub fn memory(&self) -> usize {
