@@ -11,6 +11,7 @@ pub(crate) mod child;
 mod file;
 pub mod history;
 mod peers;
+mod provers;
 pub mod shape;
 
 use std::path::PathBuf;

@@ -11,7 +11,7 @@
 //! cargo xtask evaluate [--quick] [--peers DIR]       Dragicevic's evaluation on recorded histories: CSV and charts in docs/evaluation
 //! cargo xtask bench explore                          executions per second of the explorer, beside loom and shuttle
 //! cargo xtask bench model                            states per second of the explorer of models, beside stateright
-//! cargo xtask bench shape                            proofs of linked structures, beside Amit's table 5.1
+//! cargo xtask bench shape [--peers DIR]              proofs of linked structures, beside Amit's table 5.1 and other provers
 //! cargo xtask bench monitor                          what logging costs and how fast it is checked, beside other ways to log
 //! ```
 
@@ -26,7 +26,7 @@ mod solvers;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | bench explore | bench model | bench shape | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -36,10 +36,11 @@ fn main() -> ExitCode {
         ["solvers"] => solvers::run(),
         ["browser"] => browser::run(),
         ["gallery"] => gallery::run(),
-        ["bench", suite @ ("history" | "bars" | "charts"), options @ ..] => {
+        ["bench", suite @ ("history" | "bars" | "charts" | "shape"), options @ ..] => {
             match bench::Options::read(options) {
                 Some(options) if *suite == "history" => bench::history::run(&options),
                 Some(options) if *suite == "charts" => bench::charts::run(&options),
+                Some(options) if *suite == "shape" => bench::shape::run(&options),
                 Some(options) => bench::bars::run(&options),
                 None => Err(USAGE.into()),
             }
@@ -48,7 +49,6 @@ fn main() -> ExitCode {
             Some(options) => evaluate::run(&options),
             None => Err(USAGE.into()),
         },
-        ["bench", "shape"] => bench::shape::run(),
         ["bench", suite @ ("explore" | "model" | "monitor")] => bench::workspace(suite),
         _ => Err(USAGE.into()),
     };

@@ -1,12 +1,13 @@
 //! A proof as a text: the structures that no step leads out of.
 //!
 //! Lines say what is proved, what is told apart and where operations take effect, then one line a structure: `view` or `record PC EDGE`, shared scalars, the thread, and each node as `mask/row/other`. Numbers are hexadecimal. Reading it back needs the same
-//! program; [`recheck`] then goes through all steps once and believes nothing: views and records from the text, steps from the program. The steps themselves are compared with the interpreter's on random heaps.
+//! program; [`recheck`] then goes through all steps once and believes nothing: views and records from the text, steps from the program. The steps themselves are compared with the interpreter's on random heaps, and the structures with its states by code that shares none of them ([`mod@crate::audit`]).
 
 use std::fmt::Write as _;
 
 use linpoint_lang::Program;
 
+use crate::audit::audit;
 use crate::exec::{Point, Points};
 use crate::initial::initial;
 use crate::layout::Layout;
@@ -23,6 +24,12 @@ const EFFECTS: [Effect; 6] =
 
 /// So many steps on random heaps are compared with the interpreter's.
 const SAMPLES: u64 = 20_000;
+
+/// So many states of random runs are looked up, with all that can happen next.
+const STATES: u64 = 3000;
+
+/// So many random heaps are made, of which those count that the certificate stands for.
+const HEAPS: u64 = 20_000;
 
 /// Writes a proof for any number of threads.
 pub fn write(layout: &Layout<'_>, points: &Points, precision: &Precision, found: &Found) -> String {
@@ -114,16 +121,22 @@ pub fn recheck(program: &Program, text: &str) -> Result<(usize, usize), String> 
     }
     let steps = Steps { layout, points: &points };
     is_inductive(&steps, &initial(layout, 1)?, &found)?;
-    sampled(&steps)?;
+    audited(program, &points, &precision, &found)?;
     Ok((found.views.all.len(), found.records.all.len()))
 }
 
-/// The steps of the analysis against the interpreter, on random heaps: the closure of a certificate rests on them.
-fn sampled(steps: &Steps<'_, '_>) -> Result<(), String> {
-    let program = without_queries(steps.layout.program);
+/// Both against the interpreter: the steps that the closure was found with, on random heaps; and the structures themselves, without these steps.
+fn audited(program: &Program, points: &Points, precision: &Precision, found: &Found) -> Result<(), String> {
+    let program = without_queries(program);
     let layout = Layout::new(&program)?;
-    let (_, miss) = sample(&Steps { layout: &layout, points: steps.points }, 1, SAMPLES);
-    miss.map_or(Ok(()), |_| Err("a step of the analysis does not cover the interpreter's".into()))
+    let (_, miss) = sample(&Steps { layout: &layout, points }, 1, SAMPLES);
+    if miss.is_some() {
+        return Err("a step of the analysis does not cover the interpreter's".into());
+    }
+    let views = refine::forget(&layout, &found.views).map_err(|_| "a structure that is too large")?;
+    // What refinement added to a proof is not in concrete states: there only runs say something.
+    let heaps = if *precision == Precision::default() { HEAPS } else { 0 };
+    audit(&layout, points, &views, 1, STATES, heaps).map(|_| ())
 }
 
 fn read_precision(line: &str) -> Result<Precision, String> {

@@ -6,13 +6,14 @@
 
 mod random;
 mod seen;
+mod wander;
 
 pub use random::Dice;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use linpoint_lang::interp::{Choices, Event, Machine, Outcome, State};
-use linpoint_lang::program::{Action, MarkKind, NONE, NodeId, OpId, Type, Word};
+use linpoint_lang::program::{Action, Expr, MarkKind, NONE, NodeId, OpId, Place, Type, Word};
 
 use crate::exec::{Point, Points};
 use crate::layout::{Layout, Object, Role};
@@ -268,15 +269,26 @@ impl<'a, 'p> World<'a, 'p> {
         }
         for cell in 0..self.machine.cells(&from.state) {
             let link = self.link(&next.state, cell);
-            if link != self.link(&from.state, cell)
-                && !next.owned.contains_key(&cell)
-                && !next.private.contains(&cell)
-            {
+            let written =
+                link != self.link(&from.state, cell) || self.writes_link(from, thread, pc, edge, cell);
+            if written && !next.owned.contains_key(&cell) && !next.private.contains(&cell) {
                 shown.extend(link.map(|link| link as usize));
             }
         }
         let state = &next.state;
         next.owned.retain(|cell, _| !shown.contains(&(cell + 1)) && !self.machine.cell(state, *cell).1);
+    }
+
+    /// Does a step write the link of a record through one of its locals, if only what is there already?
+    fn writes_link(&self, from: &Concrete, thread: usize, pc: NodeId, edge: usize, cell: usize) -> bool {
+        self.layout.program.node(pc).edges[edge].actions.iter().any(|action| match action {
+            Action::Assign(Place::Field(pointer, record, field), _) => {
+                self.layout.is_link(record.index(), *field)
+                    && matches!(pointer.as_ref(), Expr::Read(Place::Local(local))
+                        if self.machine.local(&from.state, thread, local.index()) as usize == cell + 1)
+            }
+            _ => false,
+        })
     }
 
     /// Offers that are live from now on, and those that their owner took back.
@@ -393,6 +405,8 @@ impl<'a, 'p> World<'a, 'p> {
         next.reference.below.insert(value, next.reference.top);
         next.reference.top = Some(value);
         if let Some(cell) = self.place_of(next, value) {
+            // The reference is for all to see.
+            next.owned.remove(&cell);
             self.show(next, vec![cell as Word + 1]);
         }
     }

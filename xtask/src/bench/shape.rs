@@ -139,8 +139,8 @@ const ROWS: &[Row] = &[
 /// Runs that took less than this are made again, for the best.
 const REPEAT_S: f64 = 0.5;
 
-/// Runs all and prints a table; an error if a verdict or a bar is missed.
-pub fn run() -> Result<(), String> {
+/// Runs all and prints a table, and a second one of other provers where they are; an error if a verdict or a bar is missed.
+pub fn run(options: &super::Options) -> Result<(), String> {
     let binary = super::binary()?;
     println!(
         "{} · `cargo xtask bench shape` · one core, CPU time of the whole command, best of up to 3\n\n| program | verdict | structures | seconds | MiB | asked | Amit 2007: s, states | |\n|---|---|---|---|---|---|---|---|",
@@ -191,5 +191,8 @@ pub fn run() -> Result<(), String> {
         &names,
         &sizes,
     );
+    if let Some(folder) = &options.peers {
+        super::provers::run(folder, &binary)?;
+    }
     if missed == 0 { Ok(()) } else { Err(format!("{missed} missed")) }
 }

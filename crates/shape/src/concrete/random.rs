@@ -29,11 +29,11 @@ impl Dice {
         (self.roll() % count as u64) as usize
     }
 
-    fn one_in(&mut self, count: usize) -> bool {
+    pub(super) fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
+    pub(super) fn of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
         if all.is_empty() { None } else { Some(all[self.below(all.len())]) }
     }
 
@@ -49,11 +49,19 @@ impl Dice {
 /// More records than these are not made.
 const MOST_CELLS: usize = 6;
 
+/// The steps of a random way.
+const MOST_STEPS: usize = 60;
+
 impl World<'_, '_> {
-    /// A state of the threads of this world; none for programs with offers or freed memory, whose states are less free.
-    pub fn random(&self, dice: &mut Dice) -> Option<Concrete> {
+    /// A state of the threads of this world. Of programs with offers or freed memory, whose states are less free, one that is near a run.
+    pub fn random(&self, dice: &mut Dice) -> Concrete {
         if self.layout.offer_kind != 0 || self.layout.freed != 0 {
-            return None;
+            let steps = dice.below(MOST_STEPS);
+            let mut from = self.wander(steps, dice);
+            if !dice.one_in(3) {
+                self.spoil(&mut from, dice);
+            }
+            return from;
         }
         let mut from = self.initial();
         let owners = self.heap(&mut from, dice);
@@ -68,7 +76,7 @@ impl World<'_, '_> {
         self.locks(&mut from, dice);
         // What is right now was noted, by whoever made it so.
         self.note(&mut from);
-        Some(from)
+        from
     }
 
     /// Is each value in one record only? By values the two sides of a state know each other.

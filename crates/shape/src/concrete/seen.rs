@@ -237,11 +237,14 @@ impl World<'_, '_> {
         }
         let keeps =
             open.effect == Effect::Open || self.points.help() || live.first().copied().unwrap_or(false);
-        if layout.roles[open.op] == Role::Insert
-            && keeps
-            && let Some(cell) = self.cell_of(&from.state, open.argument)
-        {
-            s.nodes[cell + 1].mask |= layout.bit(place, layout.argument);
+        if layout.roles[open.op] == Role::Insert && keeps {
+            let bit = layout.bit(place, layout.argument);
+            match self.cell_of(&from.state, open.argument) {
+                Some(cell) => s.nodes[cell + 1].mask |= bit,
+                // It took effect in another's step, and its record holds another value by now.
+                None if from.reference.inserted.contains(&open.argument) => lost.push((open.argument, bit)),
+                None => {}
+            }
         }
         if let Some((cell, _)) = from.offers.iter().find(|(_, owner)| **owner == thread) {
             s.nodes[cell + 1].mask |= layout.bit(place, layout.offer);

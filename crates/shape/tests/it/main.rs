@@ -1,5 +1,6 @@
 //! The shape analysis, on the corpus, beside concrete states, and on programs spoiled at random.
 
+mod audit;
 mod corpus;
 mod coverage;
 mod covering;

@@ -32,6 +32,13 @@ fn stacks_and_queues() {
 }
 
 #[test]
+fn offers_and_memory_that_is_used_again() {
+    for name in ["elimination-stack", "treiber-counted"] {
+        check(name, 10_000);
+    }
+}
+
+#[test]
 fn sets() {
     for name in
         ["pessimistic-set", "lazy-set", "optimistic-set", "michael-set", "vechev-yahav-set", "harris-set"]
