@@ -1,6 +1,6 @@
 //! How many operations it takes until an error shows: the usual load against loads that are chosen by coverage.
 //!
-//! `cargo run --release -p linpoint-subjects --example until_found -- [runs=20] [most=3000000] [guided|plain] [OBJECT…]` prints a line of CSV a run. Of a run that ends without an error, `found` is 0 and `operations` how
+//! `cargo run --release -p linpoint-subjects --example until_found -- [from=1] [runs=20] [most=3000000] [guided|plain] [OBJECT…]` prints a line of CSV a run, `from` being the first. Of a run that ends without an error, `found` is 0 and `operations` how
 //! many were clean. Operations of the prefix do not count; in the run that shows it, those up to the last of the counterexample do. `core` is the size of the first core, `least_core` that of the smallest until one of eight operations at the most was found. Beside that, on standard error, a line an object: medians, how many times sooner the guided
 //! runs are in the median (`>=` where the plain median is a run that was cut off), and the largest of those small cores.
 
@@ -93,9 +93,11 @@ fn violation(entry: &Entry, load: &Load, guide: Option<&mut Guide>) -> Option<Co
 }
 
 fn main() {
-    let (mut runs, mut most, mut modes, mut names) = (20, 3_000_000, vec![true, false], Vec::new());
+    let (mut from, mut runs, mut most) = (1, 20, 3_000_000);
+    let (mut modes, mut names) = (vec![true, false], Vec::new());
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
+            Some(("from", value)) => from = value.parse().unwrap_or(from),
             Some(("runs", value)) => runs = value.parse().unwrap_or(runs),
             Some(("most", value)) => most = value.parse().unwrap_or(most),
             _ if argument == "guided" => modes = vec![true],
@@ -107,7 +109,7 @@ fn main() {
     let broken = catalogue::ALL.iter().filter(|entry| !entry.is_correct());
     for entry in broken.filter(|entry| names.is_empty() || names.iter().any(|name| name == entry.name)) {
         let mut all: [Vec<Run>; 2] = Default::default();
-        for seed in 1..=runs {
+        for seed in from..from + runs {
             for &guided in &modes {
                 let run = run(entry, guided, seed, most);
                 let Run { found, operations, core, least, seconds } = run;

@@ -83,6 +83,15 @@ pub fn run(options: &Options) -> Result<(), String> {
     draw(&bench.rows, &folder)
 }
 
+/// Draws what `runs.csv` has.
+pub fn draw_again() -> Result<(), String> {
+    let folder = crate::root().join("docs/evaluation");
+    let path = folder.join("runs.csv");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let rows: Option<Vec<Row>> = text.lines().skip(1).map(row).collect();
+    draw(&rows.ok_or_else(|| format!("{} is not as it is written here", path.display()))?, &folder)
+}
+
 fn build() -> Result<PathBuf, String> {
     let status = Command::new("cargo")
         .args(["build", "--quiet", "--release", "-p", "linpoint-subjects", "--example", "evaluate"])
@@ -165,7 +174,11 @@ fn threads(bench: &mut Bench, quick: bool) -> Result<(), String> {
             let plan = Plan { threads, operations, clients, ..Plan::new(object) };
             bench.history("threads", plan, &["paths", "porcupine", "text", "metastate", "count"])?;
             bench.history("threads-distinct", Plan { values: 0, ..plan }, &["monitor", "fastlin"])?;
-            bench.history("threads-as-they-come", Plan { clients: 1, ..plan }, &["metastate", "count"])?;
+            bench.history(
+                "threads-as-they-come",
+                Plan { threads: processes, clients: 1, ..plan },
+                &["metastate", "count"],
+            )?;
         }
     }
     Ok(())
@@ -357,6 +370,37 @@ fn line(row: &Row) -> String {
         row.peak_mib
     );
     text
+}
+
+/// A line of the table as a row; the other way round than [`line`].
+fn row(line: &str) -> Option<Row> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let number = |index: usize| fields.get(index)?.parse::<f64>().ok();
+    let count = |index: usize| fields.get(index)?.parse::<u32>().ok();
+    // Names are few, and the rows live as long as the program.
+    let name = |index: usize| Some(&*String::leak((*fields.get(index)?).to_owned()));
+    Some(Row {
+        suite: name(0)?,
+        plan: Plan {
+            object: name(1)?,
+            threads: count(2)?,
+            operations: u64::from(count(3)?),
+            values: count(4)?,
+            prefix: count(5)?,
+            others: number(6)?,
+            clients: count(7)?,
+            seed: count(8)?,
+        },
+        widest: u64::from(count(9)?),
+        engine: name(10)?.to_owned(),
+        verdict: name(11)?.to_owned(),
+        read_s: number(12)?,
+        decide_s: number(13)?,
+        cpu_s: number(14)?,
+        most: number(15)?,
+        mean: number(16)?,
+        peak_mib: number(17)?,
+    })
 }
 
 /// The charts.

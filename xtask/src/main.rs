@@ -9,6 +9,7 @@
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
 //! cargo xtask bench charts [--quick]                 how time grows with operations, processes and both, as SVG in docs/charts
 //! cargo xtask evaluate [--quick] [--peers DIR]       Dragicevic's evaluation on recorded histories: CSV and charts in docs/evaluation
+//! cargo xtask evaluate --draw                        its charts again, from the CSV
 //! cargo xtask bench explore                          executions per second of the explorer, beside loom and shuttle
 //! cargo xtask bench model                            states per second of the explorer of models, beside stateright
 //! cargo xtask bench shape [--peers DIR]              proofs of linked structures, beside Amit's table 5.1 and other provers
@@ -26,7 +27,7 @@ mod solvers;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
                 None => Err(USAGE.into()),
             }
         }
+        ["evaluate", "--draw"] => evaluate::draw_again(),
         ["evaluate", options @ ..] => match bench::Options::read(options) {
             Some(options) => evaluate::run(&options),
             None => Err(USAGE.into()),
