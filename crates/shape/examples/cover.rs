@@ -19,9 +19,13 @@ fn main() {
     let settings = Settings { time: Some(Duration::from_secs(300)), ..Settings::default() };
     let report = prove(program, &settings);
     println!("{file}: {} structures, {} candidates, {:?}", report.structures, report.tried, report.elapsed);
-    let Verdict::Proved(proof) = report.verdict else {
-        println!("{file}: not proved");
-        return;
+    let proof = match report.verdict {
+        Verdict::Proved(proof) => proof,
+        Verdict::Refuted(_) => return println!("{file}: refuted"),
+        Verdict::NotProved(gap) => {
+            let at = gap.halt.map(|halt| halt.at);
+            return println!("{file}: not proved: {}, at {at:?}", gap.reason);
+        }
     };
     let Invariant::Views(found) = &proof.invariant else { return };
     println!(

@@ -165,6 +165,7 @@ pub fn prove_watched(program: &Program, settings: &Settings, watch: &dyn Fn(Prog
         structures: 0,
         tried: 0,
         gap: None,
+        reached: 0,
         late: Vec::new(),
         failed: Vec::new(),
     };
@@ -179,8 +180,10 @@ struct Attempt<'p, 's> {
     start: Instant,
     structures: usize,
     tried: usize,
-    /// What stood in the way of the first attempt.
+    /// What stood in the way of the points given, or else of the attempt that got furthest.
     gap: Option<Gap>,
+    /// How many structures that attempt met; all of them, for the points given.
+    reached: usize,
     /// Candidates that took too long.
     late: Vec<Points>,
     /// Candidates that failed, and where.
@@ -216,9 +219,14 @@ impl Attempt<'_, '_> {
             for points in std::mem::take(&mut self.late) {
                 let left = self.left(Duration::from_secs(3600));
                 let precision = refine::by_hand(&layout);
-                if let Ok(invariant) = self.analyse(&layout, &points, &precision, left) {
-                    let given_failed = self.gives_points();
-                    return Verdict::Proved(Box::new(Proof { points, invariant, given_failed, precision }));
+                let before = self.structures;
+                match self.analyse(&layout, &points, &precision, left) {
+                    Ok(invariant) => {
+                        let given_failed = self.gives_points();
+                        let proof = Proof { points, invariant, given_failed, precision };
+                        return Verdict::Proved(Box::new(proof));
+                    }
+                    Err(gap) => self.explain(gap, before),
                 }
             }
         }
@@ -258,6 +266,7 @@ impl Attempt<'_, '_> {
                 Err(gap) => {
                     self.remember(&Points::Given, &gap);
                     self.gap = Some(gap);
+                    self.reached = usize::MAX;
                 }
             }
         }
@@ -271,6 +280,7 @@ impl Attempt<'_, '_> {
                 continue;
             }
             self.tried += 1;
+            let before = self.structures;
             match self.analyse(layout, &points, &precision, self.left(FIRST_TRY)) {
                 Ok(invariant) => return Some(Proof { points, invariant, given_failed: given, precision }),
                 Err(gap) => {
@@ -278,11 +288,20 @@ impl Attempt<'_, '_> {
                     if gap.halt.is_none() {
                         self.late.push(points);
                     }
-                    self.gap.get_or_insert(gap);
+                    self.explain(gap, before);
                 }
             }
         }
         None
+    }
+
+    /// Keeps the reason of an attempt, if none got further: a wrong guess of points fails soon, and tells nothing of the program.
+    fn explain(&mut self, gap: Gap, before: usize) {
+        let met = self.structures - before;
+        if self.gap.is_none() || met > self.reached {
+            self.gap = Some(gap);
+            self.reached = met;
+        }
     }
 
     fn remember(&mut self, points: &Points, gap: &Gap) {
