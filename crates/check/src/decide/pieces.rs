@@ -12,7 +12,7 @@
 //!   at the cut are counted, without an order. In a queue, a stack or a register the order matters: those are not cut. (Nor are histories that change keys, though they could be: no engine of the priority
 //!   queue's own takes them, and on the general ones the cores are better used for a race.)
 //!
-//! So `holds` is right whatever was guessed. If a piece fails the guess may be to blame: nothing is concluded, and the whole is decided as ever.
+//! So `holds` is right whatever was guessed. If a piece fails a guess may be to blame: it is tried with its neighbours, as one piece; and if that fails, nothing is concluded, and the whole is decided as ever.
 //!
 //! **What it is worth.** Where next to nothing is open at once one core explains millions of returns a second, and counting and copying cost about as much as a second core saves. Where much is open a return takes
 //! microseconds, and two cores take less than half the time of one: cuts are where little is undecided, so that pieces have fewer configurations, too. So a priority queue is cut where the first engine is slow ([`super::race`]); a
@@ -22,8 +22,9 @@
 
 mod cuts;
 
+use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use linpoint_history::specs::codes::{priority_queue, set};
 use linpoint_history::{Basis, Builtin, Kind, Operation, ProcessId, Symbols, Value, Verdict};
@@ -107,47 +108,83 @@ fn by_value(rows: &[Operation], groups: usize) -> Vec<Object> {
     objects
 }
 
-/// Explains every piece, and says by which engines and how many operations there were; or concludes nothing.
+/// Explains every piece, and says by which engines and how many operations there were; or concludes nothing. Where a piece fails, a guess at one of its ends may be to blame: it is tried once more together with its neighbours.
 pub(super) fn explain_all(
     part: &Part<'_>,
     pieces: Vec<Piece>,
     symbols: &Symbols,
 ) -> Result<Option<(String, u64)>, CheckError> {
     let count = pieces.len();
-    let total: u64 = pieces.iter().map(|piece| piece.rows.len() as u64).sum();
-    let waiting = Mutex::new(pieces.into_iter());
-    let next = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
-    let failed = AtomicBool::new(false);
-    let done: Mutex<Vec<Result<(String, u64), CheckError>>> = Mutex::new(Vec::new());
-    let work = || {
-        while let Some(piece) = next().filter(|_| !failed.load(Ordering::Relaxed)) {
-            let alone = Part { spec: &piece.spec, threads: 1, ..*part };
-            let explained = explain(&alone, &Feed::of(piece.rows), symbols).transpose();
-            if !matches!(explained, Some(Ok(_))) {
-                failed.store(true, Ordering::Relaxed);
-            }
-            if let (Ok(mut done), Some(explained)) = (done.lock(), explained) {
-                done.push(explained);
-                part.watch.explained(done.iter().flatten().map(|(_, operations)| operations).sum(), total);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..part.threads.min(count) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let done: Vec<(String, u64)> =
-        done.into_inner().unwrap_or_default().into_iter().collect::<Result<_, _>>()?;
-    if done.len() < count {
+    let mut done = explain_each(part, &pieces, symbols)?;
+    let groups = around_failed(&done);
+    if groups.iter().any(|group| group.len() == count) {
         return Ok(None);
     }
+    if !groups.is_empty() {
+        let joined: Vec<Piece> = groups.iter().map(|group| join(&pieces[group.clone()])).collect();
+        let again = explain_each(part, &joined, symbols)?;
+        groups.into_iter().flatten().for_each(|index| done[index] = Some((String::new(), 0)));
+        done.extend(again);
+    }
+    let Some(done) = done.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
     let operations = done.iter().map(|(_, operations)| operations).sum();
     let mut engines: Vec<String> = done.into_iter().map(|(engine, _)| engine).collect();
     engines.sort();
     engines.dedup();
+    engines.retain(|engine| !engine.is_empty());
     Ok(Some((format!("{}, {count} pieces side by side", engines.join(", ")), operations)))
+}
+
+/// Stretches of pieces that failed, each with its neighbours.
+fn around_failed<T>(done: &[Option<T>]) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (index, _) in done.iter().enumerate().filter(|(_, done)| done.is_none()) {
+        let (from, until) = (index.saturating_sub(1), (index + 2).min(done.len()));
+        match groups.last_mut() {
+            Some(last) if last.end >= from => last.end = until,
+            _ => groups.push(from..until),
+        }
+    }
+    groups
+}
+
+/// Pieces that follow one another as one.
+fn join(pieces: &[Piece]) -> Piece {
+    let rows = pieces.iter().flat_map(|piece| piece.rows.iter().copied()).collect();
+    Piece { rows, spec: pieces[0].spec.clone() }
+}
+
+/// What each piece came to: by which engine it was explained, and how many operations it has; `None` where it failed.
+fn explain_each(
+    part: &Part<'_>,
+    pieces: &[Piece],
+    symbols: &Symbols,
+) -> Result<Vec<Option<(String, u64)>>, CheckError> {
+    let total: u64 = pieces.iter().map(|piece| piece.rows.len() as u64).sum();
+    let (next, explained) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let done = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = pieces.get(index) else { break };
+            let alone = Part { spec: &piece.spec, threads: 1, ..*part };
+            let found = explain(&alone, &Feed::of(piece.rows.clone()), symbols);
+            let rows = piece.rows.len() as u64;
+            part.watch.explained(explained.fetch_add(rows, Ordering::Relaxed) + rows, total);
+            if let Ok(mut done) = done.lock() {
+                done.push((index, found));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..part.threads.min(pieces.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, found)| found).collect()
 }
 
 /// The first engine that takes a piece, and how many operations it explained; `None` if it did not explain it.
@@ -282,6 +319,40 @@ mod tests {
         assert_eq!(pieces.len(), 2 * PIECES);
         let (_, operations) = explain_all(&part, pieces, &symbols).expect("no mistake").expect("it holds");
         assert_eq!(operations, rows.len() as u64);
+    }
+
+    #[test]
+    fn pieces_that_fail_are_joined_with_their_neighbours() {
+        let none_at = |failed: &[usize]| {
+            let done: Vec<Option<()>> =
+                (0..8).map(|index| (!failed.contains(&index)).then_some(())).collect();
+            around_failed(&done)
+        };
+        assert!(none_at(&[]).is_empty());
+        assert_eq!(none_at(&[3]), [2..5]);
+        assert_eq!(none_at(&[0, 7]), [0..2, 6..8]);
+        assert_eq!(none_at(&[1, 4]), [0..6]);
+        // A cut that puts a removal in the wrong piece is mended.
+        let spec = Builtin::new(Kind::PriorityQueue);
+        let (budget, mut symbols) = (Budget::default(), Symbols::new());
+        let mut row = |process: i64, op, arg: Value, result: Value, call, ret| {
+            let mut row = Operation::new(symbols.process_number(process), op);
+            (row.arg, row.result) = (symbols.intern(&arg), symbols.intern(&result));
+            (row.call, row.ret) = (call, ret);
+            row
+        };
+        let mut rows: Vec<Operation> = Vec::new();
+        for n in 0..4 {
+            rows.push(row(0, priority_queue::INSERT, Value::Int(n), Value::Null, 4 * n, 4 * n + 1));
+            rows.push(row(0, priority_queue::REMOVE, Value::Null, Value::Int(n), 4 * n + 2, 4 * n + 3));
+        }
+        let wrong = |at: [usize; 5]| {
+            let piece = |range: Range<usize>| Piece { rows: rows[range].to_vec(), spec: spec.clone() };
+            at.windows(2).map(|ends| piece(ends[0]..ends[1])).collect::<Vec<_>>()
+        };
+        let part = part(&spec, &budget, 2);
+        let explained = explain_all(&part, wrong([0, 2, 4, 7, 8]), &symbols).expect("no mistake of ours");
+        assert_eq!(explained.map(|(_, operations)| operations), Some(8), "the last two pieces as one");
     }
 
     #[test]
