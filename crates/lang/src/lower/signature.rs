@@ -155,18 +155,20 @@ impl<'a> Lowerer<'a> {
         if self.wrong.iter().any(crate::Diagnostic::is_error) {
             return SpecSource::Nothing;
         }
+        // Those that the object does not have are never called, but their nodes are there.
+        let has = |name: &str| program.operations.iter().any(|op| op.name == name);
+        ordered.extend(spec.operations.iter().filter(|op| !has(&op.name)).cloned());
         // Operations in the object's order; nodes keep the number of their operation.
         let order: Vec<usize> = ordered
             .iter()
             .map(|op| spec.operations.iter().position(|other| other.name == op.name).unwrap_or(0))
             .collect();
-        let count = spec.operations.len();
         for node in &mut spec.nodes {
             let old = node.op.index();
             node.op.0 = match order.iter().position(|o| *o == old) {
                 Some(new) => new as u16,
-                None if old >= count => ordered.len() as u16,
-                None => u16::MAX,
+                // The code of the initial state.
+                None => ordered.len() as u16,
             };
         }
         spec.operations = ordered;

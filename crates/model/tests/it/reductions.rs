@@ -232,3 +232,20 @@ fn answers_in_either_form() {
     says(snapshot, "holds");
     says(&snapshot.replace("return (x, y)", "return (y, x)"), "NotLinearizable");
 }
+
+/// A `spec` with an operation that the object has not got: nobody calls it.
+#[test]
+fn a_specification_of_more_than_there_is() {
+    let text = "object R {
+      shared v: int
+      op write(x: 0..2) { v = x }
+      spec {
+        shared v: int
+        op read() -> int { return v }
+        op write(x: 0..2) { v = x }
+        op clear() { v = 0 }
+      }
+      client c { thread { write(1) } thread { write(0) } }
+    }";
+    says(text, "holds");
+}
