@@ -23,8 +23,10 @@ pub(crate) fn difference<S: Specification>(scenario: &Scenario<S>) -> Option<Str
         }
     }
     let most = QUESTIONS.1.min(operations.len() * QUESTIONS.0);
-    let (mut states, mut asked) = (vec![first], 0);
-    let (mut once, mut again) = (Vec::new(), Vec::new());
+    let mut states = Vec::with_capacity(QUESTIONS.0);
+    states.push(first);
+    let mut asked = 0;
+    let (mut once, mut again) = (Vec::with_capacity(1), Vec::with_capacity(1));
     for at in 0.. {
         let Some(state) = states.get(at).cloned() else { break };
         for op in &operations {

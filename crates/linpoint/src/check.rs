@@ -1,9 +1,10 @@
 //! `linpoint::check::<Object>()`: scenarios, small first, each under every schedule.
 
+use std::fmt::Display;
 use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use linpoint_sched::explore::Search;
@@ -45,7 +46,7 @@ pub struct Check<O: Object> {
     size: Size,
     domain: Domain,
     arguments: Option<Vec<<O::Spec as Specification>::Op>>,
-    scenario: Option<Scenario<O::Spec>>,
+    scenario: Option<Arc<Scenario<O::Spec>>>,
     criterion: Criterion,
     search: Search,
     time_limit: Duration,
@@ -94,7 +95,7 @@ impl<O: Object> Check<O> {
 
     /// This scenario and no other.
     pub fn scenario(mut self, scenario: Scenario<O::Spec>) -> Self {
-        self.scenario = Some(scenario);
+        self.scenario = Some(Arc::new(scenario));
         self
     }
 
@@ -233,13 +234,13 @@ impl<O: Object> Check<O> {
     }
 
     /// Which scenarios are meant.
-    fn size_in_words(&self) -> String {
+    fn size_in_words(&self) -> Arc<dyn Display + Send + Sync> {
         match &self.scenario {
-            Some(scenario) => scenario.to_string(),
-            None => format!(
+            Some(scenario) => Arc::<Scenario<O::Spec>>::clone(scenario),
+            None => Arc::new(format!(
                 "up to {} threads × {} operations, {} before and {} after",
                 self.size.threads, self.size.ops, self.size.before, self.size.after
-            ),
+            )),
         }
     }
 
@@ -263,7 +264,7 @@ impl<O: Object> Check<O> {
     fn scenarios(&self, deadline: Instant, coverage: &mut Coverage) -> Vec<Scenario<O::Spec>> {
         const MOST: usize = 200_000;
         if let Some(scenario) = &self.scenario {
-            return vec![scenario.clone()];
+            return vec![Scenario::clone(scenario)];
         }
         let alphabet = Alphabet::new::<O>(&self.domain, self.arguments.as_deref());
         let mut all = Vec::new();

@@ -204,7 +204,8 @@ pub(crate) fn covers(fine: &[u64], now: &[u64]) -> bool {
 /// Keys seen so far, for one scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    fine: FxHashMap<Box<[u32]>, Vec<Box<[u64]>>>,
+    /// By results, the keys that are fine, one after the other.
+    fine: FxHashMap<Box<[u32]>, Vec<u64>>,
     /// How many different keys were asked about.
     pub(crate) asked: usize,
 }
@@ -213,14 +214,73 @@ impl Keys {
     /// A key with these results that is known to be fine and says the same of this one, if there is one. `results` numbers
     /// what each operation answered.
     pub(crate) fn covering(&self, results: &[u32], cannot: &[u64]) -> Option<&[u64]> {
-        self.fine.get(results)?.iter().find(|fine| covers(fine, cannot)).map(|fine| &**fine)
+        let known = self.fine.get(results)?;
+        if cannot.is_empty() {
+            return Some(&[]);
+        }
+        known.chunks_exact(cannot.len()).find(|fine| covers(fine, cannot))
     }
 
     /// This key is fine.
     pub(crate) fn insert(&mut self, results: &[u32], cannot: &[u64]) {
         self.asked += 1;
-        let known = self.fine.entry(results.into()).or_default();
-        known.retain(|fine| !covers(cannot, fine));
-        known.push(cannot.into());
+        let Some(known) = self.fine.get_mut(results) else {
+            self.fine.insert(results.into(), cannot.into());
+            return;
+        };
+        // Those that follow from this one are of no more use.
+        let width = cannot.len();
+        let mut kept = 0;
+        for at in (0..known.len()).step_by(width.max(1)) {
+            if !covers(cannot, &known[at..at + width]) {
+                known.copy_within(at..at + width, kept);
+                kept += width;
+            }
+        }
+        known.truncate(kept);
+        known.extend_from_slice(cannot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Keys, covers};
+
+    /// The same, one key after the other in a plain list.
+    #[derive(Default)]
+    struct Plain(Vec<(Vec<u32>, Vec<u64>)>);
+
+    impl Plain {
+        fn covering(&self, results: &[u32], cannot: &[u64]) -> bool {
+            self.0.iter().any(|known| known.0 == results && covers(&known.1, cannot))
+        }
+    }
+
+    #[test]
+    fn keys_are_covered_as_in_a_plain_list() {
+        let mut state = 1u64;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % bound
+        };
+        for operations in 0..4usize {
+            let (mut keys, mut plain) = (Keys::default(), Plain::default());
+            let (mut covered, mut not) = (0, 0);
+            for _ in 0..500 {
+                let results: Vec<u32> = (0..=operations).map(|_| below(2) as u32).collect();
+                let cannot: Vec<u64> = (0..operations).map(|_| below(16)).collect();
+                let found = keys.covering(&results, &cannot);
+                assert_eq!(found.is_some(), plain.covering(&results, &cannot), "{results:?} {cannot:?}");
+                if let Some(found) = found {
+                    assert!(found.len() == operations && covers(found, &cannot), "{found:?} {cannot:?}");
+                    covered += 1;
+                } else {
+                    keys.insert(&results, &cannot);
+                    plain.0.push((results, cannot));
+                    not += 1;
+                }
+            }
+            assert!(covered > 100 && not > 1 && keys.asked == not, "{covered} covered, {not} not");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::claims::Claims;
@@ -52,10 +53,26 @@ impl fmt::Display for Report {
     }
 }
 
+/// What is put into words only when it is shown: for a small scenario that takes as long as several executions.
+#[derive(Clone, Default)]
+struct Words(Option<Arc<dyn fmt::Display + Send + Sync>>);
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |words| words.fmt(f))
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
 /// What was explored and what was not.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
-    size: String,
+    size: Words,
     criterion: Criterion,
     /// Executions made, those cut short included.
     pub executions: u64,
@@ -87,8 +104,8 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    pub(crate) fn new(size: String, criterion: Criterion) -> Coverage {
-        Coverage { size, criterion, ..Coverage::default() }
+    pub(crate) fn new(size: Arc<dyn fmt::Display + Send + Sync>, criterion: Criterion) -> Coverage {
+        Coverage { size: Words(Some(size)), criterion, ..Coverage::default() }
     }
 
     /// Every schedule of every scenario?
@@ -213,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_was_not_finished_is_said() {
-        let mut coverage = Coverage::new("3 threads".to_owned(), Criterion::Linearizability);
+        let mut coverage = Coverage::new(Arc::new("3 threads"), Criterion::Linearizability);
         let done = Reached { runs: 10, complete: true, ..Reached::default() };
         let bounded = |bound| Reached { runs: 100, bound, progress: Some(0.5), ..Reached::default() };
         coverage.note(&[(0, done), (1, bounded(Some(2))), (2, bounded(Some(2))), (3, bounded(None))]);

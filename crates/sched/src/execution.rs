@@ -13,6 +13,7 @@
 //! across a switch or a call of the strategy, so that no two of them ever hold one at the same time.
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -33,10 +34,13 @@ mod claims;
 mod decide;
 mod handle;
 mod shim;
+mod spare;
+mod spawn;
 mod state;
 
 use decide::{decide, decide_apart};
 pub(crate) use handle::{Handle, current};
+use spare::Spare;
 use state::Thread;
 
 thread_local! {
@@ -78,6 +82,8 @@ pub struct Execution {
     current: ThreadId,
     /// Who is resumed next.
     next: Option<ThreadId>,
+    /// Who decides at its first announcement who goes next: the last of threads whose creator waits for them.
+    decider: Option<ThreadId>,
     /// Those who have resumed others, and go on when these pause.
     beneath: ThreadSet,
     /// At an announcement, not waiting.
@@ -108,7 +114,8 @@ pub struct Execution {
     /// ([`Execution::settle`]).
     short_until: usize,
     drained: usize,
-    locations: Locations,
+    /// Dropped by hand, as the shims' part is: both are left to the next execution ([`Spare`]).
+    locations: ManuallyDrop<Locations>,
     failure: Option<Failure>,
     prefix: *const [ThreadId],
     strategy: Option<NonNull<dyn Strategy>>,
@@ -117,7 +124,7 @@ pub struct Execution {
     claims: Rc<claims::Claims>,
     claiming: claims::State,
     recorder: Option<Recorder>,
-    shims: shim::State,
+    shims: ManuallyDrop<shim::State>,
     /// How many uses by strangers there had been when the run began.
     strangers: u64,
     /// What the running thread had in its registers, and where its stack ended, when it called the explorer.
@@ -159,12 +166,14 @@ impl Execution {
     pub fn new(limits: Limits) -> Box<Execution> {
         panics::install();
         stranger::arrive();
+        let Spare { run, threads, fibers, locations, shims, .. } = Spare::take(limits.stack_size);
         Box::new(Execution {
-            run: Run::with_room(),
-            threads: Vec::with_capacity(8),
-            fibers: Vec::new(),
+            run,
+            threads,
+            fibers,
             current: ThreadId(0),
             next: None,
+            decider: None,
             beneath: ThreadSet::EMPTY,
             standing: ThreadSet::EMPTY,
             waiting: ThreadSet::EMPTY,
@@ -181,7 +190,7 @@ impl Execution {
             nesting: 0,
             short_until: 0,
             drained: 0,
-            locations: Locations::new(),
+            locations: ManuallyDrop::new(locations),
             failure: None,
             prefix: &[],
             strategy: None,
@@ -189,7 +198,7 @@ impl Execution {
             claims: Rc::new(claims::Claims::new()),
             claiming: claims::State::default(),
             recorder: None,
-            shims: shim::State::new(),
+            shims: ManuallyDrop::new(shims),
             strangers: 0,
             entry: local_state::Entry::default(),
             limits,
@@ -354,6 +363,7 @@ impl Execution {
         self.run.clear();
         self.current = ThreadId(0);
         self.next = None;
+        self.decider = None;
         self.beneath = ThreadSet::EMPTY;
         self.standing = ThreadSet::EMPTY;
         self.waiting = ThreadSet::EMPTY;
@@ -454,9 +464,15 @@ impl Drop for Execution {
     fn drop(&mut self) {
         stranger::leave();
         debug_assert!(self.alive.is_empty(), "every stack is unwound when a run ends");
-        for fiber in self.fibers.drain(..) {
-            fiber.give_back(self.limits.stack_size);
-        }
+        // SAFETY: nobody uses them after this.
+        let (locations, shims) =
+            unsafe { (ManuallyDrop::take(&mut self.locations), ManuallyDrop::take(&mut self.shims)) };
+        let (run, threads, fibers) = (
+            std::mem::take(&mut self.run),
+            std::mem::take(&mut self.threads),
+            std::mem::take(&mut self.fibers),
+        );
+        Spare { run, threads, fibers, locations, shims, stack_size: self.limits.stack_size }.keep();
     }
 }
 

@@ -377,10 +377,21 @@ pub fn run_numbered(count: usize, body: &dyn Fn(usize)) {
     // the youngest are unwound first.
     let job = unsafe { std::mem::transmute::<&dyn Fn(usize), &'static dyn Fn(usize)>(job) };
     let mut threads = ThreadSet::EMPTY;
+    let mut waited = false;
     for number in 0..count {
-        threads.insert(handle.spawn(Job::Numbered(job, number)));
+        let next = if number + 1 == count { handle.next_to_wait_for() } else { None };
+        match next {
+            Some(last) => {
+                threads.insert(last);
+                handle.spawn_and_wait(Job::Numbered(job, number), until_ended(threads));
+                waited = true;
+            }
+            None => threads.insert(handle.spawn(Job::Numbered(job, number))),
+        }
     }
-    handle.wait(until_ended(threads));
+    if !waited {
+        handle.wait(until_ended(threads));
+    }
     for thread in threads.iter() {
         handle.joined(thread);
     }

@@ -167,12 +167,18 @@ impl Handle {
             thread.intent = Some(Intent { action, address, site, wait: None });
             thread.action = action;
             thread.waits = false;
+            let mut goes_on = current;
             if !thread.started {
-                return self.pause(current);
+                if me.decider != Some(current) {
+                    return self.pause(current);
+                }
+                // Its creator waits already, and nobody else is to be started: the next step is chosen here.
+                thread.started = true;
+                goes_on = me.default_choice().unwrap_or(current);
             }
             match (&*me.prefix).get(me.run.steps.len()) {
                 Some(&wanted) => self.let_go(current, wanted),
-                None if me.keeps_going => self.let_go(current, current),
+                None if me.keeps_going => self.let_go(current, goes_on),
                 None => self.ask(current),
             }
         }

@@ -8,14 +8,14 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::decide::push_within;
-use super::{Abandoned, CURRENT, Execution, Mode, claims, decide, resume, start};
+use super::{Abandoned, CURRENT, Execution, Mode, claims, decide, resume};
 use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::Failure;
-use crate::fiber::{Job, Pause};
+use crate::fiber::Pause;
 use crate::heap;
 use crate::local_state;
 use crate::panics;
-use crate::run::{AsideKind, Mark, MarkKind};
+use crate::run::{Mark, MarkKind};
 use crate::spin::Spin;
 use crate::thread::ENDED;
 
@@ -181,17 +181,7 @@ impl Handle {
                 let me = &mut *self.0;
                 let above = me.next.filter(|&next| !me.watching && !me.beneath.contains(next));
                 let Some(above) = above else { break };
-                me.next = None;
-                me.beneath.insert(current);
-                resume(self.0, above);
-                let me = &mut *self.0;
-                me.beneath.remove(current);
-                if me.next == Some(current) {
-                    me.next = None;
-                    me.current = current;
-                    if me.mode != Mode::Exploring || me.claiming.made {
-                        me.threads[current.index()].address = 0;
-                    }
+                if self.run_above(current, above) {
                     return;
                 }
             }
@@ -204,6 +194,33 @@ impl Handle {
             if (*self.0).mode == Mode::Unwinding && !std::thread::panicking() {
                 std::panic::resume_unwind(Box::new(Abandoned));
             }
+        }
+    }
+
+    /// Lets `above` run on top of the running thread, which has announced what it does next. Returns whether it is this
+    /// thread's turn then.
+    ///
+    /// # Safety
+    /// As for [`super::drive`]; called from the fiber of `current`.
+    #[inline]
+    pub(super) unsafe fn run_above(self, current: ThreadId, above: ThreadId) -> bool {
+        // SAFETY: as the caller promises; references end before the switch.
+        unsafe {
+            let me = &mut *self.0;
+            me.next = None;
+            me.beneath.insert(current);
+            resume(self.0, above);
+            let me = &mut *self.0;
+            me.beneath.remove(current);
+            if me.next != Some(current) {
+                return false;
+            }
+            me.next = None;
+            me.current = current;
+            if me.mode != Mode::Exploring || me.claiming.made {
+                me.threads[current.index()].address = 0;
+            }
+            true
         }
     }
 
@@ -532,31 +549,6 @@ impl Handle {
                 let (effect, ordering) = (Effect::Read, Ordering::Acquire);
                 let access = Access { loc: Loc::end_of(thread), effect, action: Action::Join, ordering };
                 me.run.accesses.push(access);
-            }
-        }
-    }
-
-    /// Creates a thread and runs it up to its first announcement.
-    pub(crate) fn spawn(self, job: Job) -> ThreadId {
-        let _outside = heap::Outside::enter();
-        // SAFETY: as in `point`.
-        unsafe {
-            let parent = (*self.0).current;
-            match (*self.0).add_thread(Some(parent), job) {
-                Ok(child) => {
-                    self.aside(AsideKind::Spawn(child));
-                    let nesting = std::mem::take(&mut (*self.0).nesting);
-                    start(self.0, child);
-                    if nesting > 0 {
-                        (*self.0).nesting = nesting;
-                        (*self.0).disturb();
-                    }
-                    child
-                }
-                Err(failure) => {
-                    self.fail(failure);
-                    std::panic::resume_unwind(Box::new(Abandoned));
-                }
             }
         }
     }

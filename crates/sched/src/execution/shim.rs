@@ -108,6 +108,13 @@ impl State {
         self.could_not_wait = None;
     }
 
+    /// Forgets all runs there were, the latest of which had so many threads. The numbers of runs go on.
+    pub(super) fn forget(&mut self, threads: usize) {
+        self.reset(threads, false);
+        self.previous.clear();
+        self.stuttered_before.clear();
+    }
+
     /// What the shims found wrong in a run that nothing else did.
     pub(super) fn judge(&mut self, run: &Run) -> Option<Failure> {
         self.could_not_wait.take().or_else(|| if self.cells == 0 { None } else { self.races.check(run) })

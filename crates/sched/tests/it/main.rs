@@ -8,6 +8,7 @@ mod explore;
 mod misuse;
 mod mutex;
 mod once;
+mod started;
 mod strategies;
 mod threads;
 mod whims;
