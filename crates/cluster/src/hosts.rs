@@ -235,7 +235,7 @@ impl Hosts {
                     }
                 }
                 Err(error) if Instant::now() > end => return Err(absent(error.to_string())),
-                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
     }
@@ -265,7 +265,7 @@ impl Hosts {
             let (mut stream, from) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    std::thread::sleep(Duration::from_millis(20));
+                    std::thread::sleep(Duration::from_millis(5));
                     continue;
                 }
                 Err(error) => return Err(failed(error)),

@@ -17,6 +17,10 @@ use crate::wire::{Batch, Notice};
 
 /// Chunks a source may be ahead of the frontier.
 pub(crate) const AHEAD: usize = 4;
+/// The same for a long one, of which that is little: whoever is killed reads it again.
+const FAR_AHEAD: usize = 8;
+/// Rows of a long source.
+const LONG: u64 = 1 << 20;
 /// Chunks read before others have their turn, where rows travel to other hosts: each turn ends with messages, and a thread that wakes up for them.
 const AT_ONCE: usize = 4;
 
@@ -57,6 +61,8 @@ pub(crate) struct Live {
     capability: Option<Capability<i64>>,
     /// The times of what it sent last.
     sent: VecDeque<i64>,
+    /// Chunks it may be ahead of the frontier.
+    ahead: usize,
 }
 
 /// When to look again.
@@ -112,7 +118,11 @@ impl Intake {
         self.sources.sort_by_key(time);
         let mut more = More::Held;
         for live in &mut self.sources {
-            if live.sent.front().is_some_and(|sent| live.sent.len() >= AHEAD && self.handle.less_than(sent)) {
+            if live
+                .sent
+                .front()
+                .is_some_and(|sent| live.sent.len() >= live.ahead && self.handle.less_than(sent))
+            {
                 continue;
             }
             match live.turn(out, self.keep_going, &mut self.read.borrow_mut()) {
@@ -137,7 +147,9 @@ enum Turn {
 impl Live {
     /// A source that may send from `capability` on.
     pub fn new(outlet: Outlet, feed: Box<dyn Feed>, capability: Capability<i64>) -> Live {
-        Live { outlet, feed, capability: Some(capability), sent: VecDeque::new() }
+        let long = feed.total().is_some_and(|rows| rows >= LONG);
+        let ahead = if long { FAR_AHEAD } else { AHEAD };
+        Live { outlet, feed, capability: Some(capability), sent: VecDeque::new(), ahead }
     }
 
     /// Ends before its time: everyone hears of it.
@@ -192,7 +204,7 @@ impl Live {
         let batches = self.outlet.batches(rows, self.feed.symbols());
         out.extend(batches.into_iter().map(|batch| (capability.clone(), batch)));
         self.sent.push_back(now);
-        if self.sent.len() > AHEAD {
+        if self.sent.len() > self.ahead {
             self.sent.pop_front();
         }
         let next = floor.saturating_sub(epsilon).max(now);

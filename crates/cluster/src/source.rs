@@ -409,7 +409,7 @@ impl Outlet {
     /// both places, and stays in one.
     fn share_by_two(&self, mut rows: Vec<Operation>, own: usize, near: &mut Batch, far: &mut Batch) {
         let (mut kept, mut travelling) = (0, 0);
-        let mut packed = Packing::new(rows.len());
+        let mut packed = Packing::new(rows.iter().copied(), rows.len());
         for place in 0..rows.len() {
             let row = rows[place];
             let stays = self.home(row.key) == own;

@@ -1,7 +1,7 @@
 //! What travels between workers: rows by the thousand, and what their numbers stand for.
 //!
 //! A row holds numbers that its source gave. A worker that gets a batch is told, before or with the first row that uses it, what a number stands for, and keeps a table a
-//! source: names travel once. Inside a process a batch is moved, not written; between processes rows are 32 bytes each.
+//! source: names travel once. Inside a process a batch is moved, not written; between processes rows are 20 bytes each, or 32 where they do not fit.
 
 use std::fmt;
 
@@ -64,7 +64,9 @@ pub enum Notice {
     },
 }
 
-/// Rows: as they are in memory, or packed for the wire, 32 bytes each. What travels is packed once, where it is made, and unpacked where it is used: on the way it is only copied.
+/// Rows: as they are in memory, or packed for the wire. What travels is packed once, where it is made, and unpacked where it is used: on the way it is only copied.
+///
+/// Packed rows begin with a stamp. Where it is none ([`WIDE`]), 32 bytes a row follow. Otherwise there are 20 a row: the call as so much after that stamp, and how long it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     plain: Vec<Operation>,
@@ -72,6 +74,11 @@ pub struct Rows {
 }
 
 const ROW: usize = 32;
+const NARROW: usize = 20;
+/// The stamp before the rows.
+const BASE: usize = 8;
+/// In the place of the stamp: rows have 32 bytes each. No operation that returned was called then.
+const WIDE: i64 = i64::MAX;
 
 impl Rows {
     /// Rows that stay in this process.
@@ -80,13 +87,10 @@ impl Rows {
     }
 
     /// Rows that will travel.
-    pub fn packed(rows: impl ExactSizeIterator<Item = Operation>) -> Rows {
-        let mut packed = vec![0; rows.len() * ROW];
-        let (places, _) = packed.as_chunks_mut::<ROW>();
-        for (place, row) in places.iter_mut().zip(rows) {
-            *place = row_bytes(&row);
-        }
-        Rows { plain: Vec::new(), packed }
+    pub fn packed(rows: impl ExactSizeIterator<Item = Operation> + Clone) -> Rows {
+        let (mut packing, count) = (Packing::new(rows.clone(), rows.len()), rows.len());
+        rows.enumerate().for_each(|(place, row)| packing.put(place, &row));
+        packing.rows(count)
     }
 
     /// Are there none?
@@ -96,42 +100,83 @@ impl Rows {
 
     /// How many.
     pub fn len(&self) -> usize {
-        self.plain.len() + self.packed.len() / ROW
+        let (base, body) = self.body();
+        self.plain.len() + body.len() / if base == WIDE { ROW } else { NARROW }
+    }
+
+    /// The stamp and the bytes of packed rows.
+    fn body(&self) -> (i64, &[u8]) {
+        self.packed
+            .split_first_chunk::<BASE>()
+            .map_or((WIDE, &[]), |(base, body)| (i64::from_le_bytes(*base), body))
     }
 
     /// Gives a few at a time.
     pub fn chunks(&self, count: usize, mut take: impl FnMut(&[Operation])) {
         self.plain.chunks(count).for_each(&mut take);
-        let (packed, _) = self.packed.as_chunks::<ROW>();
+        let (base, body) = self.body();
         let mut rows = Vec::with_capacity(count);
-        for chunk in packed.chunks(count) {
-            rows.clear();
-            rows.extend(chunk.iter().map(read_row));
-            take(&rows);
+        if base == WIDE {
+            for chunk in body.as_chunks::<ROW>().0.chunks(count) {
+                rows.clear();
+                rows.extend(chunk.iter().map(read_row));
+                take(&rows);
+            }
+        } else {
+            for chunk in body.as_chunks::<NARROW>().0.chunks(count) {
+                rows.clear();
+                rows.extend(chunk.iter().map(|bytes| read_narrow(bytes, base)));
+                take(&rows);
+            }
         }
     }
 }
 
 /// Rows that are being packed, for as many as there may be.
-pub(crate) struct Packing(Vec<u8>);
+pub(crate) struct Packing {
+    /// See [`Rows`].
+    base: i64,
+    bytes: Vec<u8>,
+}
 
 impl Packing {
-    pub fn new(most: usize) -> Packing {
-        Packing(vec![0; most * ROW])
+    /// For some of `rows`, at most so many.
+    pub fn new(rows: impl Iterator<Item = Operation>, most: usize) -> Packing {
+        let (mut first, mut last, mut longest, mut process) = (i64::MAX, i64::MIN, 0, 0);
+        for row in rows {
+            (first, last) = (first.min(row.call), last.max(row.call));
+            longest = longest.max((row.ret as u64).wrapping_sub(row.call as u64));
+            process = process.max(row.process().0);
+        }
+        let spread = (last as u64).wrapping_sub(first as u64);
+        let fits = first < WIDE
+            && spread <= u64::from(u32::MAX)
+            && longest <= u64::from(u16::MAX)
+            && process <= u32::from(u8::MAX);
+        let (base, each) = if fits { (first, NARROW) } else { (WIDE, ROW) };
+        let mut bytes = vec![0; BASE + most * each];
+        bytes[..BASE].copy_from_slice(&base.to_le_bytes());
+        Packing { base, bytes }
     }
 
     /// Puts a row at a place.
     #[inline]
     pub fn put(&mut self, place: usize, row: &Operation) {
-        if let Some(place) = self.0.as_chunks_mut::<ROW>().0.get_mut(place) {
-            *place = row_bytes(row);
+        let body = &mut self.bytes[BASE..];
+        if self.base == WIDE {
+            if let Some(place) = body.as_chunks_mut::<ROW>().0.get_mut(place) {
+                *place = row_bytes(row);
+            }
+        } else if let Some(place) = body.as_chunks_mut::<NARROW>().0.get_mut(place) {
+            *place = narrow_bytes(row, self.base);
         }
     }
 
     /// The first `count`.
     pub fn rows(mut self, count: usize) -> Rows {
-        self.0.truncate(count * ROW);
-        Rows { plain: Vec::new(), packed: self.0 }
+        let each = if self.base == WIDE { ROW } else { NARROW };
+        self.bytes.truncate(if count == 0 { 0 } else { BASE + count * each });
+        Rows { plain: Vec::new(), packed: self.bytes }
     }
 }
 
@@ -142,6 +187,31 @@ impl Serialize for Rows {
         }
         serializer.serialize_bytes(&Rows::packed(self.plain.iter().copied()).packed)
     }
+}
+
+/// A row in 20 bytes, called no earlier than `base`.
+#[inline]
+fn narrow_bytes(row: &Operation, base: i64) -> [u8; NARROW] {
+    let mut packed = [0; NARROW];
+    let (after, took) = (row.call.wrapping_sub(base) as u32, row.ret.wrapping_sub(row.call) as u16);
+    packed[..4].copy_from_slice(&after.to_le_bytes());
+    packed[4..8].copy_from_slice(&row.arg.0.to_le_bytes());
+    packed[8..12].copy_from_slice(&row.result.0.to_le_bytes());
+    packed[12..16].copy_from_slice(&row.key.0.to_le_bytes());
+    packed[16..18].copy_from_slice(&took.to_le_bytes());
+    (packed[18], packed[19]) = (row.process().0 as u8, row.op().0);
+    packed
+}
+
+/// Reads it back; bytes of strangers give some row or other.
+#[inline]
+fn read_narrow(bytes: &[u8; NARROW], base: i64) -> Operation {
+    let word = |at: usize| four(&bytes[at..]);
+    let mut row = Operation::new(ProcessId(u32::from(bytes[18])), OpCode(bytes[19]));
+    row.call = base.wrapping_add(i64::from(word(0)));
+    row.ret = row.call.wrapping_add(i64::from(u16::from_le_bytes([bytes[16], bytes[17]])));
+    (row.arg, row.result, row.key) = (ValueId(word(4)), ValueId(word(8)), KeyId(word(12)));
+    row
 }
 
 /// A row in its 32 bytes.
@@ -184,10 +254,13 @@ impl<'de> Deserialize<'de> for Rows {
                 f.write_str("rows")
             }
             fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Rows, E> {
-                if !bytes.len().is_multiple_of(ROW) {
-                    return Err(E::custom("rows of 32 bytes"));
+                let rows = Rows { plain: Vec::new(), packed: bytes.to_vec() };
+                let (base, body) = rows.body();
+                let each = if base == WIDE { ROW } else { NARROW };
+                if !bytes.is_empty() && (bytes.len() < BASE || !body.len().is_multiple_of(each)) {
+                    return Err(E::custom("rows of 20 or 32 bytes"));
                 }
-                Ok(Rows { plain: Vec::new(), packed: bytes.to_vec() })
+                Ok(rows)
             }
         }
         deserializer.deserialize_bytes(Bytes)
@@ -314,11 +387,26 @@ mod tests {
         let mut row = Operation::new(ProcessId(77), OpCode(3));
         (row.call, row.ret, row.arg, row.key) = (-9, Operation::NEVER, ValueId(7), KeyId(12));
         assert_eq!(read_row(&row_bytes(&row)), row);
-        let (near, far) = (Rows::new(vec![row; 5]), Rows::packed([row; 5].into_iter()));
-        for rows in [near, far] {
-            let mut back = Vec::new();
-            rows.chunks(2, |few| back.extend_from_slice(few));
-            assert_eq!(back, [row; 5]);
+        let mut short = Operation::new(ProcessId(255), OpCode(9));
+        (short.call, short.ret, short.arg, short.key) = (-9, 65_526, ValueId(7), KeyId(12));
+        let mut long = short;
+        long.ret += 1;
+        let mut stranger = Operation::new(ProcessId(256), OpCode(9));
+        (stranger.call, stranger.ret) = (5, 6);
+        let mut far_off = short;
+        (far_off.call, far_off.ret) = (u32::MAX.into(), i64::from(u32::MAX) + 1);
+        for (last, narrow) in
+            [(row, false), (short, true), (long, false), (stranger, false), (far_off, false)]
+        {
+            let all = [short, short, short, short, last];
+            let (near, far) = (Rows::new(all.to_vec()), Rows::packed(all.into_iter()));
+            assert_eq!(far.packed.len(), BASE + 5 * if narrow { NARROW } else { ROW });
+            for rows in [near, far] {
+                let mut back = Vec::new();
+                rows.chunks(2, |few| back.extend_from_slice(few));
+                assert_eq!((back.as_slice(), rows.len()), (all.as_slice(), 5));
+            }
         }
+        assert!(Rows::packed([].into_iter()).is_empty());
     }
 }
