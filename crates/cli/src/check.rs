@@ -34,7 +34,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
             if args.json {
                 println!("{}", json::render_fault(file, &fault));
             }
-            eprint!("{fault}");
+            crate::fault::say_on!("{fault}");
             fault.exit()
         }));
     }

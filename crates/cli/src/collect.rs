@@ -183,7 +183,7 @@ pub fn run(args: &CollectArgs) -> Result<Exit, Fault> {
     if let Some(error) = failed.or_else(|| sender.and_then(|sender| sender.finish().err())) {
         return Err(Fault::usage(format!("the stream broke: {error}"), ""));
     }
-    eprintln!("{done} operations of {} clients; faults: {faults}", plan.clients);
+    crate::fault::say!("{done} operations of {} clients; faults: {faults}", plan.clients);
     if let Some(path) = &args.out {
         let symbols = recording.symbols.lock().map(|symbols| symbols.clone()).unwrap_or_default();
         let history = Recording::history(all, symbols);

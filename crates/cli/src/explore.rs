@@ -36,6 +36,9 @@ pub struct ExploreArgs {
     /// The program; `-` is standard input
     #[arg(value_name = "ALGO.lin")]
     pub file: PathBuf,
+    /// Which object of the file, where it has several
+    #[arg(long, value_name = "NAME")]
+    pub object: Option<String>,
     /// Which client of the program calls its operations; the first if not given
     #[arg(long, value_name = "NAME", conflicts_with_all = ["threads", "ops"])]
     pub client: Option<String>,
@@ -54,6 +57,9 @@ pub struct ExploreArgs {
     /// Let operations take effect only at the linearization points that the program gives
     #[arg(long)]
     pub points: bool,
+    /// Operations may wait for ever, as a removal does where nothing is inserted: deadlock is not looked for
+    #[arg(long, conflicts_with_all = ["progress", "lock_free", "obstruction_free"])]
+    pub may_wait: bool,
     /// Look also whether every state can still come to a good end
     #[arg(long)]
     pub progress: bool,
@@ -86,13 +92,16 @@ pub struct ExploreArgs {
     pub output: crate::view::OutputArgs,
 }
 
-/// Explores the first object of the file.
+/// Explores an object of the file.
 pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
-    let Some((text, program)) = fmt::load(&args.file)? else { return Ok(Exit::Bad) };
+    let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
     let program = &program;
     let (workload, mut who) = workload(args, program)?;
     if let Some(most) = args.preemptions {
         let _ = write!(who, " with at most {most} preemptions");
+    }
+    if args.may_wait {
+        who.push_str(", which may wait for ever");
     }
     let mode = if args.points { Mode::AtPoints } else { Mode::Anywhere };
     if args.points
@@ -105,6 +114,7 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
     }
     let bounds = Bounds {
         preemptions: args.preemptions,
+        deadlocks: !args.may_wait,
         time: args.time_limit,
         memory: args.memory_limit.unwrap_or(4 << 30),
         progress: match (args.progress, args.lock_free, args.obstruction_free) {
@@ -135,7 +145,7 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
             violation.steps = walk::replay(&mut session, schedule).steps;
         }
     }
-    let told = as_text(program, &workload, &found, &text, &who);
+    let told = as_text(args, program, &workload, &found, &text, &who);
     let shown = if args.json { as_json(program, &workload, &found, &text, &who) } else { told.clone() };
     let _ = std::io::stdout().write_all(shown.as_bytes());
     args.output.write(|| as_view(args, program, &workload, &found, &text, &who, told))?;
@@ -298,6 +308,10 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
                 "it has none at all: leave `--client` out, or write `client name { thread { … } }`",
             ));
         }
+        if let Some(workload) = Workload::by_turns(program, threads.into(), ops.into()) {
+            let who = format!("{threads} threads that acquire and release {} times each", ops.div_ceil(2));
+            return Ok((workload, who));
+        }
         let workload = Workload { values, ..Workload::general(program, threads.into(), ops.into()) };
         let counted = |n: u8, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let who = format!("{} with {}", counted(threads, "thread"), counted(ops, "operation"));
@@ -395,16 +409,57 @@ fn limit(limit: &Limit) -> String {
     }
 }
 
-fn as_text(program: &Program, workload: &Workload, found: &Found, text: &str, who: &str) -> String {
+/// The options of a run that a replay needs too, each with a blank before it.
+fn same_run(args: &ExploreArgs) -> String {
+    let mut options = String::new();
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = write!(options, " --{name} {value}");
+        }
+    };
+    add("object", args.object.clone());
+    add("client", args.client.clone());
+    add("threads", args.threads.map(|n| n.to_string()));
+    add("ops", args.ops.map(|n| n.to_string()));
+    add("values", args.values.map(|n| n.to_string()));
+    if args.points {
+        options.push_str(" --points");
+    }
+    options
+}
+
+fn as_text(
+    args: &ExploreArgs,
+    program: &Program,
+    workload: &Workload,
+    found: &Found,
+    text: &str,
+    who: &str,
+) -> String {
     let explored = &found.explored;
     let mut out = match &explored.verdict {
-        Verdict::Holds => format!("holds: {}\n", basis(program, workload, explored, who)),
+        Verdict::Holds => {
+            let mut out = format!("holds: {}\n", basis(program, workload, explored, who));
+            let unused = program.clients.iter().skip(1).map(|client| client.name.as_str());
+            let unused: Vec<&str> =
+                unused.filter(|_| who.starts_with("client ") && args.client.is_none()).collect();
+            if !unused.is_empty() {
+                let _ = writeln!(out, "  other clients were not run (--client): {}", unused.join(", "));
+            }
+            out
+        }
         Verdict::Violated(violation) => {
             let mut out = format!("violated: {}\n\n", reason(program, violation, text));
             draw(program, workload, &violation.steps, text, &mut out);
+            if violation.wrong == Wrong::NotLinearizable {
+                // The page's words for why no order fits.
+                let mut view = View::new(view::Verdict::Violated, "", "");
+                violation_view(program, workload, violation, text, &args.file, &mut view);
+                let _ = writeln!(out, "\n  {}", view.headline);
+            }
             let _ = writeln!(out, "\n  found by {who}; shortest in steps that others can notice");
             if let Some(schedule) = &found.schedule {
-                let _ = writeln!(out, "  once more: --replay {schedule}");
+                let _ = writeln!(out, "  once more:{} --replay {schedule}", same_run(args));
             }
             out
         }
@@ -441,7 +496,7 @@ fn as_view(
         Verdict::Unknown(why) => (view::Verdict::Unknown, "unknown", limit(why)),
     };
     let mut view = View::new(verdict, word, &headline);
-    let command = format!("linpoint explore {}", args.file.display());
+    let command = format!("linpoint explore {}{}", args.file.display(), same_run(args));
     view.summary = Summary {
         checked: format!("Object {} of {}: every run of {who}.", program.name, args.file.display()),
         rests_on: match verdict {

@@ -5,6 +5,24 @@ use std::path::PathBuf;
 
 use linpoint_history::Diagnostic;
 
+/// A line on standard error; one that nobody reads any more is no reason to fail.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+
+/// The same without an end of line.
+macro_rules! say_on {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stderr(), $($text)*);
+    }};
+}
+
+pub(crate) use {say, say_on};
+
 /// Exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -50,15 +50,32 @@ pub fn run(args: &FmtArgs) -> Result<Exit, Fault> {
 pub fn show(path: &Path, text: &str, wrong: &[linpoint_lang::Diagnostic]) {
     let file = path.display().to_string();
     for diagnostic in wrong {
-        eprintln!("{}", diagnostic.render(&file, text));
+        crate::fault::say!("{}", diagnostic.render(&file, text));
     }
 }
 
-/// The first object of a file, with the text; `None` if there are mistakes, which are then shown.
-pub fn load(path: &Path) -> Result<Option<(String, Program)>, Fault> {
+/// The object that is asked for, or the only one of a file, with the text; `None` if there are mistakes, which are then shown.
+pub fn load(path: &Path, object: Option<&str>) -> Result<Option<(String, Program)>, Fault> {
     let text = read(path)?;
-    let (programs, wrong) = compile(&text);
+    let (mut programs, wrong) = compile(&text);
     show(path, &text, &wrong);
+    let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
+    if let Some(wanted) = object {
+        programs.retain(|program| program.name == wanted);
+        if programs.is_empty() && !names.is_empty() {
+            return Err(Fault::usage(
+                format!("this file has no object `{wanted}`"),
+                format!("it has {}", names.join(", ")),
+            ));
+        }
+    }
+    // A verdict about one of them would be taken for one about all.
+    if programs.len() > 1 {
+        return Err(Fault::usage(
+            format!("this file has {} objects: {}", names.len(), names.join(", ")),
+            "say which one is meant with `--object NAME`",
+        ));
+    }
     match programs.into_iter().next() {
         Some(program) => Ok(Some((text, program))),
         None if wrong.is_empty() => {
@@ -79,5 +96,9 @@ pub fn read(path: &Path) -> Result<String, Fault> {
     let bad = |message: String, help: &str| Diagnostic::new("", message, help).in_file(name.clone());
     read.map_err(|error| bad(format!("cannot read this file: {error}"), "check the path"))?;
     let text = String::from_utf8(bytes).map_err(|_| bad("this is not text".into(), "programs are UTF-8"))?;
+    if text.trim_start().starts_with(['{', '[']) {
+        let help = "check it with `linpoint check`; programs are in the language of docs/language.md";
+        return Err(bad("this is JSON, perhaps a history, and not a program".into(), help).into());
+    }
     Ok(text)
 }

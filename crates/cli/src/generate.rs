@@ -26,7 +26,7 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Fault> {
         None => Box::new(std::io::stdout().lock()),
     };
     match write(&plan, spoil, format, &mut BufWriter::with_capacity(1 << 18, &mut out)) {
-        Ok(Some(reason)) => eprintln!("spoiled: {reason}"),
+        Ok(Some(reason)) => crate::fault::say!("spoiled: {reason}"),
         Ok(None) => {}
         Err(Trouble::Plan(why)) => return Err(Fault::usage(why, "see `linpoint generate --help`")),
         // Whoever reads has had enough.

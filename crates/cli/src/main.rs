@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         Command::Formats => list(Format::all().map(format_line)),
     };
     let exit = done.unwrap_or_else(|fault| {
-        eprint!("{fault}");
+        crate::fault::say_on!("{fault}");
         fault.exit()
     });
     ExitCode::from(exit as u8)

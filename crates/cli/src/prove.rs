@@ -26,6 +26,9 @@ pub struct ProveArgs {
     /// The program; `-` is standard input
     #[arg(value_name = "ALGO.lin")]
     pub file: PathBuf,
+    /// Which object of the file, where it has several
+    #[arg(long, value_name = "NAME")]
+    pub object: Option<String>,
     /// Which engine proves
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
@@ -57,9 +60,9 @@ pub enum EngineArg {
     Shape,
 }
 
-/// Proves the first object of the file.
+/// Proves an object of the file.
 pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
-    let Some((text, program)) = fmt::load(&args.file)? else { return Ok(Exit::Bad) };
+    let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
     let program = &program;
     match choose(args.engine, program) {
         EngineArg::Obligations => obligations::run(args, program, &text),

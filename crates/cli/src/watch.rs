@@ -69,7 +69,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Fault> {
     let mut listener = Listener::bind(&args.listen, &terms).map_err(|error| {
         Fault::usage(format!("cannot listen at {}: {error}", args.listen), "another --listen")
     })?;
-    eprintln!("waiting for {} streams at {}", terms.streams, listener.address());
+    crate::fault::say!("waiting for {} streams at {}", terms.streams, listener.address());
     let workers = args.workers.max(1);
     let mut shares: Vec<Vec<LiveFeed>> = (0..workers).map(|_| Vec::new()).collect();
     for (number, feed) in listener.feeds(&spec, args.patience).into_iter().enumerate() {
@@ -111,9 +111,9 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Fault> {
     let _ = ticker.join();
     let outcome = outcome.map_err(cluster::fault)?;
     for refused in listener.refused.lock().map(|refused| refused.clone()).unwrap_or_default() {
-        eprintln!("refused or broken: {refused}");
+        crate::fault::say!("refused or broken: {refused}");
     }
-    eprintln!("{}", board.line());
+    crate::fault::say!("{}", board.line());
     cluster::show_as(&args.spec, args.initial.as_deref(), args.json, &outcome)
 }
 
@@ -223,14 +223,14 @@ fn tick(board: &Board, over: &AtomicBool) {
         if last.elapsed() >= due {
             last = Instant::now();
             if terminal {
-                eprint!("\r\x1b[K{}", board.line());
+                crate::fault::say_on!("\r\x1b[K{}", board.line());
             } else {
-                eprintln!("{}", board.line());
+                crate::fault::say!("{}", board.line());
             }
         }
     }
     if terminal {
-        eprint!("\r\x1b[K");
+        crate::fault::say_on!("\r\x1b[K");
     }
 }
 
@@ -247,7 +247,7 @@ fn serve(address: &str, board: Arc<Board>) -> Result<(), Fault> {
         ));
     }
     if let Ok(address) = listener.local_addr() {
-        eprintln!("status at http://{address}/");
+        crate::fault::say!("status at http://{address}/");
     }
     std::thread::spawn(move || {
         for connection in listener.incoming().flatten() {

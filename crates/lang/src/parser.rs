@@ -36,6 +36,8 @@ const MAX_TEXT: usize = 16 << 20;
 
 /// How deep blocks and expressions may nest.
 const MAX_DEPTH: u32 = 100;
+/// Links of a chain of operators, fields or places.
+const MAX_LINKS: u32 = 500;
 
 /// Words that cannot be names.
 pub(crate) const RESERVED: &[&str] = &[
@@ -225,17 +227,27 @@ impl Parser {
         );
     }
 
+    /// Nothing good can come after this.
+    fn give_up<T>(&mut self, what: &str, help: &str) -> Parsed<T> {
+        let span = self.span();
+        self.complain(Diagnostic::error(code::SYNTAX, span, what).help(help));
+        self.at = self.tokens.len() - 1;
+        Err(Failed)
+    }
+
+    /// Counts the links of a chain such as `a + b + c`: they nest to the left, without going deeper here, but in whoever walks over them.
+    fn link(&mut self, links: &mut u32) -> Parsed<()> {
+        *links += 1;
+        if *links > MAX_LINKS {
+            return self.give_up("this expression is too long", "compute it in several steps");
+        }
+        Ok(())
+    }
+
     /// Runs `parse` one level deeper.
     fn deeper<T>(&mut self, parse: impl FnOnce(&mut Parser) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
-            let span = self.span();
-            self.complain(
-                Diagnostic::error(code::SYNTAX, span, "this is nested too deeply")
-                    .help("move the inner part into a procedure"),
-            );
-            // Nothing good can come after this.
-            self.at = self.tokens.len() - 1;
-            return Err(Failed);
+            return self.give_up("this is nested too deeply", "move the inner part into a procedure");
         }
         self.depth += 1;
         let parsed = parse(self);

@@ -24,6 +24,22 @@ impl Workload {
         Workload { threads: vec![ClientThread::Any(all, ops); threads], values: 2 }
     }
 
+    /// For a lock: threads that acquire and release by turns, so often that each calls at least so many operations. Anybody who releases what they do not hold breaks a lock's rules, not the lock. `None`
+    /// for everything that is not an object of exactly these two operations.
+    pub fn by_turns(program: &Program, threads: usize, ops: u32) -> Option<Workload> {
+        let SpecSource::Builtin(spec) = &program.spec else { return None };
+        let named = |name: &str| {
+            let found = program.operations.iter().position(|op| op.name == name && op.params == 0);
+            found.map(|index| (OpId(index as u16), Vec::new()))
+        };
+        let pair = [named("acquire")?, named("release")?];
+        if spec.kind != Kind::Lock || program.operations.len() != 2 {
+            return None;
+        }
+        let calls = pair.iter().cycle().take(2 * ops.div_ceil(2) as usize).cloned().collect();
+        Some(Workload { threads: vec![ClientThread::Calls(calls); threads], values: 2 })
+    }
+
     /// A client of the program.
     pub fn of(client: &Client) -> Workload {
         Workload { threads: client.threads.clone(), values: 2 }

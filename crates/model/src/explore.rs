@@ -43,6 +43,8 @@ pub struct Bounds {
     pub sizes: Option<Vec<Word>>,
     /// Only runs with at most so many switches away from a thread that could go on.
     pub preemptions: Option<u8>,
+    /// Is it a violation that threads wait and nobody can go on?
+    pub deadlocks: bool,
     /// What operations owe each other.
     pub progress: Demand,
     /// Which reductions to use; all of them, unless one is to be tested.
@@ -97,6 +99,7 @@ impl Default for Bounds {
             states: None,
             sizes: None,
             preemptions: None,
+            deadlocks: true,
             progress: Demand::Nothing,
             reductions,
             stepper: Stepper::Compiled,

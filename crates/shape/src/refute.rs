@@ -44,7 +44,7 @@ pub fn refute(
         if left.is_zero() {
             return None;
         }
-        let bounds = Bounds { time: Some(left), memory, ..Bounds::default() };
+        let bounds = Bounds { time: Some(left), memory, deadlocks: false, ..Bounds::default() };
         let explored = explore(program, &workload, mode, &bounds);
         let shows = match &explored.verdict {
             Verdict::Violated(violation) => {

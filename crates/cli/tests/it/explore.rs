@@ -171,3 +171,76 @@ fn lock_freedom() {
     );
     assert_eq!(small("corpus/correct/treiber.lin", "--progress").code, 0);
 }
+
+const COUNTERS: &[u8] = b"object Good : counter { shared x: int; op increment() { atomic { x = x + 1 } } op get() -> int { return x } }
+object Bad : counter { shared x: int; op increment() { x = x + 1 } op get() -> int { return x } }
+";
+
+/// A verdict about the first object of a file would be taken for one about all.
+#[test]
+fn several_objects() {
+    for command in ["explore", "prove"] {
+        let ran = linpoint(&[command, "-"], COUNTERS);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(ran.err.contains("this file has 2 objects: Good, Bad"), "{}", ran.err);
+        assert!(ran.err.contains("--object NAME"), "{}", ran.err);
+    }
+    assert_eq!(linpoint(&["explore", "-", "--object", "Good"], COUNTERS).code, 0);
+    let ran = linpoint(&["explore", "-", "--object", "Bad"], COUNTERS);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("once more: --object Bad --replay "), "{}", ran.out);
+    let ran = linpoint(&["explore", "-", "--object", "Other"], COUNTERS);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("it has Good, Bad"), "{}", ran.err);
+}
+
+/// What is printed is enough to take the run again, and says why no order fits.
+#[test]
+fn a_run_of_more_threads_again() {
+    let (file, bounds) = ("corpus/broken/treiber-pop-no-cas.lin", ["--threads", "3", "--ops", "2"]);
+    let ran = linpoint(&["explore", file, bounds[0], bounds[1], bounds[2], bounds[3]], b"");
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("is impossible"), "{}", ran.out);
+    let again = ran.out.split_once("once more: ").and_then(|(_, rest)| rest.lines().next()).expect("a token");
+    let words: Vec<&str> = ["explore", file].into_iter().chain(again.split(' ')).collect();
+    let ran = linpoint(&words, b"");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+}
+
+/// Callers of a lock keep to its rules.
+#[test]
+fn a_lock_without_a_client() {
+    let lock = b"object L : lock { shared l: lock; op acquire() { lock(l) } op release() { unlock(l) } }";
+    let ran = linpoint(&["explore", "-"], lock);
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains("2 threads that acquire and release 1 times each"), "{}", ran.out);
+    assert_eq!(linpoint(&["prove", "-", "--engine", "shape"], lock).code, 0);
+    let broken = b"object L : lock { shared l: bool; op acquire() { l = true } op release() { l = false } }";
+    assert_eq!(linpoint(&["explore", "-"], broken).code, 1);
+}
+
+/// A removal that waits for an insertion is a deadlock where there is none, unless that is said to be fine.
+#[test]
+fn operations_that_wait() {
+    let slot = b"object S : queue { shared full: bool; shared x: data
+  op enqueue(v: data) { atomic { assume !full; x = v; full = true } }
+  op dequeue() -> data { atomic { assume full; full = false; return x } }
+}";
+    let ran = linpoint(&["explore", "-"], slot);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.starts_with("violated: deadlock"), "{}", ran.out);
+    let ran = linpoint(&["explore", "-", "--may-wait"], slot);
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains("which may wait for ever"), "{}", ran.out);
+}
+
+#[test]
+fn what_is_no_program() {
+    let ran = linpoint(&["explore", "-"], b"{\"process\":0,\"op\":\"read\",\"call\":1,\"return\":2}\n");
+    assert_eq!((ran.code, ran.err.matches("error").count()), (2, 1));
+    assert!(ran.err.contains("linpoint check"), "{}", ran.err);
+    let long = format!("object A {{ shared x: int; op f() -> int {{ return x{} }} }}", " + x".repeat(20_000));
+    let ran = linpoint(&["explore", "-"], long.as_bytes());
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("this expression is too long"), "{}", ran.err);
+}

@@ -27,8 +27,9 @@ impl Parser {
 
     fn binary(&mut self, level: u8) -> Parsed<Expr> {
         let start = self.span();
-        let mut left = self.unary()?;
+        let (mut left, mut links) = (self.unary()?, 0);
         while let Some(op) = self.operator().filter(|op| op.level() >= level) {
+            self.link(&mut links)?;
             self.bump();
             // To the right for `==>`; comparisons do not chain; the rest to the left.
             let right = match op {
@@ -68,8 +69,9 @@ impl Parser {
 
     pub(super) fn postfix(&mut self) -> Parsed<Expr> {
         let start = self.span();
-        let mut expr = self.atom()?;
+        let (mut expr, mut links) = (self.atom()?, 0);
         loop {
+            self.link(&mut links)?;
             if self.is_sign(".") {
                 self.bump();
                 let field = self.field_name()?;
