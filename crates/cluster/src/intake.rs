@@ -22,7 +22,7 @@ const FAR_AHEAD: usize = 8;
 /// Rows of a long source.
 const LONG: u64 = 1 << 20;
 /// Chunks read before others have their turn, where rows travel to other hosts: each turn ends with messages, and a thread that wakes up for them.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 8;
 
 /// What the sources of a worker did.
 #[derive(Default)]

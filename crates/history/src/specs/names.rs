@@ -30,8 +30,16 @@ const ALL: &[(Kind, &str, &str)] = &[
     (Kind::Counter, "counter", "a number; starts as 0"),
     (Kind::Lock, "lock", "held by one process at a time"),
     (Kind::RwLock, "rw-lock", "held by one writer, or by readers"),
-    (Kind::Semaphore, "semaphore", "capacity=N permits, one unless said"),
-    (Kind::Snapshot, "snapshot", "cells written one at a time and read all at once"),
+    (
+        Kind::Semaphore,
+        "semaphore",
+        "capacity=N permits, one unless said; given back by the process that took one",
+    ),
+    (
+        Kind::Snapshot,
+        "snapshot",
+        "cells 0, 1, … written one at a time, as [cell, value], and read all at once; null until written",
+    ),
 ];
 
 /// Why a specification's name was not understood.
