@@ -156,14 +156,28 @@ impl Diagnostic {
     }
 }
 
-/// A line of the source with a mark below the span.
+/// Characters of a long line that are shown before the marked place, and in all.
+const BEFORE: usize = 60;
+const SHOWN: usize = 200;
+
+/// A line of the source with a mark below the span; of a long line, what is around it.
 fn underline(out: &mut String, text: &str, span: Span, note: &str, mark: char, width: usize) {
     let (line, column) = line_column(text, span.start as usize);
     let source = line_text(text, line).replace('\t', " ");
+    let length = source.chars().count();
     let (last, end) = line_column(text, span.end as usize);
-    let end = if last == line { end } else { source.chars().count() + 1 };
-    let marks: String = std::iter::repeat_n(mark, end.saturating_sub(column).max(1)).collect();
-    let _ = writeln!(out, "{line:width$} | {source}");
+    let end = if last == line { end } else { length + 1 };
     let gap = column.saturating_sub(1);
-    let _ = writeln!(out, "{}", format!("{:width$} | {:gap$}{marks} {note}", "", "").trim_end());
+    let skipped = if length > SHOWN { gap.saturating_sub(BEFORE) } else { 0 };
+    let mut shown: String = source.chars().skip(skipped).take(SHOWN).collect();
+    if skipped > 0 {
+        shown.insert(0, '…');
+    }
+    if length > skipped + SHOWN {
+        shown.push('…');
+    }
+    let gap = " ".repeat(gap - skipped + usize::from(skipped > 0));
+    let marks: String = std::iter::repeat_n(mark, end.saturating_sub(column).clamp(1, SHOWN)).collect();
+    let _ = writeln!(out, "{line:width$} | {shown}");
+    let _ = writeln!(out, "{}", format!("{:width$} | {gap}{marks} {note}", "").trim_end());
 }

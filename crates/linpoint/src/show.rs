@@ -89,7 +89,8 @@ pub(crate) fn schedule(trace: &Trace, relevant: &[bool], name: &dyn Fn(ThreadId)
         .collect();
     let mut widths: Vec<usize> = threads.iter().map(|&thread| name(thread).chars().count()).collect();
     for (_, (column, what, _)) in rows.iter().enumerate().filter(|(index, _)| matters(*index)) {
-        widths[*column] = widths[*column].max(what.chars().count());
+        // Wider than any terminal; formatting takes no more than 65,535.
+        widths[*column] = widths[*column].max(what.chars().count().min(1_000));
     }
     let mut text = String::from("  step  ");
     for (column, &thread) in threads.iter().enumerate() {
