@@ -527,8 +527,14 @@ mod tests {
             let mut ways = [(); 2].map(|()| vec![Batch::default(), Batch { target: 1, ..Batch::default() }]);
             outlet.share(rows.clone(), &mut ways[0]);
             outlet.share_by_many(&rows, &mut ways[1]);
-            let [quick, plain] =
-                ways.map(|batches| batches.into_iter().map(|batch| batch.rows).collect::<Vec<_>>());
+            let [quick, plain] = ways.map(|batches| {
+                let unpacked = |batch: &Batch| {
+                    let mut rows = Vec::new();
+                    batch.rows.chunks(7, |few| rows.extend_from_slice(few));
+                    rows
+                };
+                batches.iter().map(unpacked).collect::<Vec<_>>()
+            });
             assert_eq!(quick, plain);
             assert!(quick.iter().all(|rows| !rows.is_empty()));
         }
