@@ -14,7 +14,7 @@ fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
 }
 
-/// A counter behind a lock: `increment` and `read`. From `wrong_from` on, reads answer one too many.
+/// A counter behind a lock: `increment` and `read`. From `wrong_from` on, reads answer far too many: one too many is right in another order, where an increment overlaps the read.
 fn count(object: &Object, threads: usize, operations: u64, wrong_from: u64) {
     let (increment, read) = (object.op("increment"), object.op("read"));
     let counter = Mutex::new(0u64);
@@ -32,7 +32,7 @@ fn count(object: &Object, threads: usize, operations: u64, wrong_from: u64) {
                     } else {
                         let op = object.call(read, ());
                         let counter = counter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                        let value = *counter + u64::from(*counter >= wrong_from);
+                        let value = *counter + 1_000_000 * u64::from(*counter >= wrong_from);
                         op.commit();
                         drop(counter);
                         op.returns(value);
