@@ -372,7 +372,7 @@ fn line(row: &Row) -> String {
     text
 }
 
-/// A line of the table as a row; the other way round than [`line`].
+/// A line of the table as a row; the other way round than [`line()`].
 fn row(line: &str) -> Option<Row> {
     let fields: Vec<&str> = line.split(',').collect();
     let number = |index: usize| fields.get(index)?.parse::<f64>().ok();
