@@ -32,7 +32,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
         let outcome = Task { args, file, spec: &spec, format }.run();
         exit = exit.and(outcome.unwrap_or_else(|fault| {
             if args.json {
-                println!("{}", json::render_fault(file, &fault));
+                let _ = writeln!(std::io::stdout(), "{}", json::render_fault(file, &fault));
             }
             crate::fault::say_on!("{fault}");
             fault.exit()

@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod memory;
+mod told;
 mod walk;
 
 use std::fmt::Write as _;
@@ -11,16 +12,15 @@ use std::time::Duration;
 
 use clap::Args;
 use linpoint_lang::Program;
-use linpoint_lang::interp::Machine;
-use linpoint_lang::program::{ClientThread, SpecSource, Type};
-use linpoint_lang::span::line_column;
+use linpoint_lang::program::ClientThread;
 use linpoint_model::{
-    Bounds, Demand, Explored, Limit, Mode, Progress, Schedule, Session, TraceStep, Verdict, Violation,
-    Workload, Wrong, explore_watched, schedule_of,
+    Bounds, Demand, Mode, Progress, Schedule, Session, Verdict, Violation, Workload, Wrong, explore_watched,
+    schedule_of,
 };
 use linpoint_report::view::{self, Summary, View};
-use serde_json::json;
 
+use self::told::{Told, limit, reason};
+pub use self::told::{counterexample, draw, violation_view, wrong};
 use crate::fault::{Exit, Fault};
 use crate::fmt;
 
@@ -133,23 +133,32 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         return one_run(args, program, &workload, mode, &bounds, &text);
     }
     let mut shown = Shown::default();
-    let explored = explore_watched(program, &workload, mode, &bounds, &mut |progress| shown.update(progress));
+    let mut explored =
+        explore_watched(program, &workload, mode, &bounds, &mut |progress| shown.update(progress));
     shown.clear();
-    let mut found = Found { explored, schedule: None };
-    if let Verdict::Violated(violation) = &mut found.explored.verdict {
+    let mut schedule = None;
+    if let Verdict::Violated(violation) = &mut explored.verdict {
         // Taken again with nothing renamed, records keep their numbers from step to step.
-        found.schedule = schedule_of(program, &workload, mode, &bounds, violation);
+        schedule = schedule_of(program, &workload, mode, &bounds, violation);
         let session = Session::new(program, &workload, mode, &bounds);
         // The steps are the same ones, so the number that repeats is too.
-        if let (Some(schedule), Ok(mut session)) = (&found.schedule, session) {
+        if let (Some(schedule), Ok(mut session)) = (&schedule, session) {
             violation.steps = walk::replay(&mut session, schedule).steps;
         }
     }
-    let told = as_text(args, program, &workload, &found, &text, &who);
-    let shown = if args.json { as_json(program, &workload, &found, &text, &who) } else { told.clone() };
-    let _ = std::io::stdout().write_all(shown.as_bytes());
-    args.output.write(|| as_view(args, program, &workload, &found, &text, &who, told))?;
-    match &found.explored.verdict {
+    let told = Told {
+        args,
+        program,
+        text: &text,
+        workload: &workload,
+        who: &who,
+        explored: &explored,
+        schedule: schedule.as_ref(),
+    };
+    let plain = told.text();
+    let _ = std::io::stdout().write_all(if args.json { told.json() } else { plain.clone() }.as_bytes());
+    args.output.write(|| told.view(plain))?;
+    match &explored.verdict {
         Verdict::Holds => Ok(Exit::Holds),
         Verdict::Violated(violation) if violation.rechecked => Ok(Exit::Violated),
         Verdict::Violated(_) => {
@@ -157,12 +166,6 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         }
         Verdict::Unknown(_) => Ok(Exit::Unknown),
     }
-}
-
-/// What was found, and how to get there again.
-struct Found {
-    explored: Explored,
-    schedule: Option<Schedule>,
 }
 
 /// `--replay`, `--step`.
@@ -309,7 +312,10 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
             ));
         }
         if let Some(workload) = Workload::by_turns(program, threads.into(), ops.into()) {
-            let who = format!("{threads} threads that acquire and release {} times each", ops.div_ceil(2));
+            let who = match ops.div_ceil(2) {
+                1 => format!("{threads} threads that acquire and release once each"),
+                turns => format!("{threads} threads that acquire and release {turns} times each"),
+            };
             return Ok((workload, who));
         }
         let workload = Workload { values, ..Workload::general(program, threads.into(), ops.into()) };
@@ -333,277 +339,4 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
     let who =
         format!("client {} ({} threads with {} operations)", client.name, counts.len(), counts.join(", "));
     Ok((Workload { values, ..Workload::of(client) }, who))
-}
-
-/// What is wrong, in a few words.
-pub fn wrong(violation: &Violation) -> String {
-    match &violation.wrong {
-        Wrong::NotLinearizable => "not linearizable: no order explains this run".into(),
-        Wrong::Points => "the given linearization points do not explain this run".into(),
-        Wrong::Error(kind) => kind.to_string(),
-        Wrong::Claim(_) => "a claim is false".into(),
-        Wrong::Deadlock => "deadlock: threads wait, and nobody can go on".into(),
-        Wrong::Endless => "a thread goes round for ever, and nothing that others do can end it".into(),
-        Wrong::Stuck => "no progress: from here on some operation can never return".into(),
-        Wrong::GoesRound => format!(
-            "not lock-free: the last {} steps can be repeated for ever, and no operation returns",
-            violation.repeats
-        ),
-        Wrong::GoesRoundAlone => format!(
-            "not obstruction-free: a thread alone can repeat the last {} steps for ever, and its operation does not return",
-            violation.repeats
-        ),
-        Wrong::Waits => {
-            "not lock-free and not obstruction-free: a thread waits for another, which may have stopped"
-                .into()
-        }
-    }
-}
-
-/// The same, and which claim.
-fn reason(program: &Program, violation: &Violation, text: &str) -> String {
-    match violation.wrong {
-        Wrong::Claim(claim) => {
-            let (line, _) = line_column(text, program.claims[claim.index()].span.start as usize);
-            format!("a claim is false: line {line}, {}", text.lines().nth(line - 1).unwrap_or("").trim())
-        }
-        _ => wrong(violation),
-    }
-}
-
-/// What a `holds` rests on.
-fn basis(program: &Program, workload: &Workload, explored: &Explored, who: &str) -> String {
-    let is_data = |ty: &Type| match ty {
-        Type::Option(inner) => **inner == Type::Data,
-        ty => *ty == Type::Data,
-    };
-    let mut params = program.operations.iter().flat_map(|op| &op.locals[..op.params]);
-    let distinct = explored.distinct_data && params.any(|slot| is_data(&slot.ty));
-    let mut data = String::from(if distinct { ", each piece of data distinct" } else { "" });
-    let few = workload.few_values(program, explored.distinct_data);
-    let tried = match (few.numbers, few.data) {
-        (false, false) => String::new(),
-        (true, false) => format!("arguments from 0 to {}", workload.values - 1),
-        (false, true) => format!("data from {} values", workload.values),
-        (true, true) => {
-            format!("arguments from 0 to {} and data from {} values", workload.values - 1, workload.values)
-        }
-    };
-    if !tried.is_empty() {
-        let _ = write!(data, ", {tried} (--values)");
-    }
-    let spec = match program.spec {
-        SpecSource::Nothing => "; it has no specification: only errors and asserts were looked for",
-        _ => "",
-    };
-    format!("every run of {who}{data}, memory sequentially consistent{spec}")
-}
-
-fn limit(limit: &Limit) -> String {
-    match limit {
-        Limit::Time => "the time limit came first".into(),
-        Limit::Memory => "the memory limit came first".into(),
-        Limit::Results => "there are too many different results for so many threads".into(),
-        Limit::States => "the limit on states came first".into(),
-        Limit::CannotStart(why) => format!("it cannot be run: {why}"),
-    }
-}
-
-/// The options of a run that a replay needs too, each with a blank before it.
-fn same_run(args: &ExploreArgs) -> String {
-    let mut options = String::new();
-    let mut add = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            let _ = write!(options, " --{name} {value}");
-        }
-    };
-    add("object", args.object.clone());
-    add("client", args.client.clone());
-    add("threads", args.threads.map(|n| n.to_string()));
-    add("ops", args.ops.map(|n| n.to_string()));
-    add("values", args.values.map(|n| n.to_string()));
-    if args.points {
-        options.push_str(" --points");
-    }
-    options
-}
-
-fn as_text(
-    args: &ExploreArgs,
-    program: &Program,
-    workload: &Workload,
-    found: &Found,
-    text: &str,
-    who: &str,
-) -> String {
-    let explored = &found.explored;
-    let mut out = match &explored.verdict {
-        Verdict::Holds => {
-            let mut out = format!("holds: {}\n", basis(program, workload, explored, who));
-            let unused = program.clients.iter().skip(1).map(|client| client.name.as_str());
-            let unused: Vec<&str> =
-                unused.filter(|_| who.starts_with("client ") && args.client.is_none()).collect();
-            if !unused.is_empty() {
-                let _ = writeln!(out, "  other clients were not run (--client): {}", unused.join(", "));
-            }
-            out
-        }
-        Verdict::Violated(violation) => {
-            let mut out = format!("violated: {}\n\n", reason(program, violation, text));
-            draw(program, workload, &violation.steps, text, &mut out);
-            if violation.wrong == Wrong::NotLinearizable {
-                // The page's words for why no order fits.
-                let mut view = View::new(view::Verdict::Violated, "", "");
-                violation_view(program, workload, violation, text, &args.file, &mut view);
-                let _ = writeln!(out, "\n  {}", view.headline);
-            }
-            let _ = writeln!(out, "\n  found by {who}; shortest in steps that others can notice");
-            if let Some(schedule) = &found.schedule {
-                let _ = writeln!(out, "  once more:{} --replay {schedule}", same_run(args));
-            }
-            out
-        }
-        Verdict::Unknown(why) => format!("unknown: {}\n", limit(why)),
-    };
-    let _ = writeln!(
-        out,
-        "  {} states, {} steps, {} deep, {} MiB, {:.2} s",
-        explored.states,
-        explored.transitions,
-        explored.depth,
-        explored.memory >> 20,
-        explored.elapsed.as_secs_f64()
-    );
-    out
-}
-
-/// What was found, for a page.
-fn as_view(
-    args: &ExploreArgs,
-    program: &Program,
-    workload: &Workload,
-    found: &Found,
-    text: &str,
-    who: &str,
-    told: String,
-) -> View {
-    let explored = &found.explored;
-    let (verdict, word, headline) = match &explored.verdict {
-        Verdict::Holds => (view::Verdict::Holds, "holds", basis(program, workload, explored, who)),
-        Verdict::Violated(violation) => {
-            (view::Verdict::Violated, "violated", reason(program, violation, text))
-        }
-        Verdict::Unknown(why) => (view::Verdict::Unknown, "unknown", limit(why)),
-    };
-    let mut view = View::new(verdict, word, &headline);
-    let command = format!("linpoint explore {}{}", args.file.display(), same_run(args));
-    view.summary = Summary {
-        checked: format!("Object {} of {}: every run of {who}.", program.name, args.file.display()),
-        rests_on: match verdict {
-            view::Verdict::Holds => {
-                format!("Every state that can be reached was visited: {}.", explored.states)
-            }
-            view::Verdict::Violated => {
-                "One run, shortest in steps that others can notice. It was taken again from the start and judged a second time.".to_owned()
-            }
-            view::Verdict::Unknown => "Nothing: not every run was seen.".to_owned(),
-        },
-        not_covered: "More threads or operations than these, and memory weaker than sequentially consistent.".to_owned(),
-        facts: vec![
-            ("states".to_owned(), explored.states.to_string()),
-            ("steps".to_owned(), explored.transitions.to_string()),
-            ("time".to_owned(), crate::view::seconds(explored.elapsed)),
-        ],
-        again: match &found.schedule {
-            Some(schedule) => format!("{command} --replay {schedule}"),
-            None => command,
-        },
-    };
-    if let Verdict::Violated(violation) = &explored.verdict {
-        violation_view(program, workload, violation, text, &args.file, &mut view);
-    }
-    view.text = told;
-    view
-}
-
-/// Adds the run of a violation to a view.
-pub fn violation_view(
-    program: &Program,
-    workload: &Workload,
-    violation: &Violation,
-    text: &str,
-    file: &std::path::Path,
-    view: &mut View,
-) {
-    let shown = crate::view::run::Shown {
-        program,
-        text,
-        file,
-        threads: workload.threads.len(),
-        steps: &violation.steps,
-        reason: &reason(program, violation, text),
-        unexplained: violation.wrong == Wrong::NotLinearizable,
-        wrong: true,
-        repeats: violation.repeats,
-    };
-    shown.add_to(view);
-}
-
-/// The run of a violation, step by step.
-pub fn counterexample(
-    program: &Program,
-    workload: &Workload,
-    verdict: &Verdict,
-    text: &str,
-) -> serde_json::Value {
-    match verdict {
-        Verdict::Violated(violation) => {
-            let machine = Machine::new(program, workload.threads.len());
-            let step = |step: &TraceStep| {
-                json!({
-                    "thread": step.thread,
-                    "line": line_column(text, step.span.start as usize).0,
-                    "what": columns::what(program, step, text),
-                    "memory": memory::memory(&machine, &step.state, None),
-                })
-            };
-            json!({
-                "reason": reason(program, violation, text),
-                "steps": violation.steps.iter().map(step).collect::<Vec<_>>(),
-            })
-        }
-        _ => serde_json::Value::Null,
-    }
-}
-
-/// The run of a violation, as text.
-pub fn draw(program: &Program, workload: &Workload, steps: &[TraceStep], text: &str, out: &mut String) {
-    columns::draw(&Machine::new(program, workload.threads.len()), steps, text, out);
-}
-
-fn as_json(program: &Program, workload: &Workload, found: &Found, text: &str, who: &str) -> String {
-    let explored = &found.explored;
-    let mut counterexample = counterexample(program, workload, &explored.verdict, text);
-    if let Some(schedule) = &found.schedule {
-        counterexample["replay"] = json!(schedule.to_string());
-    }
-    let (verdict, basis) = match &explored.verdict {
-        Verdict::Holds => ("holds", json!(basis(program, workload, explored, who))),
-        Verdict::Violated(_) => ("violated", serde_json::Value::Null),
-        Verdict::Unknown(why) => ("unknown", json!(limit(why))),
-    };
-    let calls = |thread: &ClientThread| match thread {
-        ClientThread::Any(_, count) => *count as usize,
-        ClientThread::Calls(calls) => calls.len(),
-    };
-    let object = json!({
-        "verdict": verdict,
-        "basis": basis,
-        "engine": "explore",
-        "operations": workload.threads.iter().map(calls).sum::<usize>(),
-        "states": explored.states,
-        "elapsed_s": explored.elapsed.as_secs_f64(),
-        "counterexample": counterexample,
-    });
-    format!("{object}\n")
 }

@@ -59,6 +59,10 @@ pub fn load(path: &Path, object: Option<&str>) -> Result<Option<(String, Program
     let text = read(path)?;
     let (mut programs, wrong) = compile(&text);
     show(path, &text, &wrong);
+    // Not even about an object without mistakes: what it was compiled with may be what is wrong.
+    if wrong.iter().any(linpoint_lang::Diagnostic::is_error) {
+        return Ok(None);
+    }
     let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
     if let Some(wanted) = object {
         programs.retain(|program| program.name == wanted);
@@ -78,10 +82,7 @@ pub fn load(path: &Path, object: Option<&str>) -> Result<Option<(String, Program
     }
     match programs.into_iter().next() {
         Some(program) => Ok(Some((text, program))),
-        None if wrong.is_empty() => {
-            Err(Fault::usage("this file has no object", "write one: `object Name : spec { … }`"))
-        }
-        None => Ok(None),
+        None => Err(Fault::usage("this file has no object", "write one: `object Name : spec { … }`")),
     }
 }
 

@@ -16,13 +16,18 @@ use crate::source::{Feed, Outlet, Pulled};
 use crate::wire::{Batch, Notice};
 
 /// Chunks a source may be ahead of the frontier.
-pub(crate) const AHEAD: usize = 4;
+const AHEAD: usize = 4;
 /// The same for a long one, of which that is little: whoever is killed reads it again.
 const FAR_AHEAD: usize = 8;
 /// Rows of a long source.
 const LONG: u64 = 1 << 20;
 /// Chunks read before others have their turn, where rows travel to other hosts: each turn ends with messages, and a thread that wakes up for them.
 const AT_ONCE: usize = 8;
+
+/// Chunks that a source of these rows may be ahead of the frontier.
+pub(crate) fn ahead(feed: &dyn Feed) -> usize {
+    if feed.total().is_some_and(|rows| rows >= LONG) { FAR_AHEAD } else { AHEAD }
+}
 
 /// What the sources of a worker did.
 #[derive(Default)]
@@ -147,8 +152,7 @@ enum Turn {
 impl Live {
     /// A source that may send from `capability` on.
     pub fn new(outlet: Outlet, feed: Box<dyn Feed>, capability: Capability<i64>) -> Live {
-        let long = feed.total().is_some_and(|rows| rows >= LONG);
-        let ahead = if long { FAR_AHEAD } else { AHEAD };
+        let ahead = ahead(feed.as_ref());
         Live { outlet, feed, capability: Some(capability), sent: VecDeque::new(), ahead }
     }
 

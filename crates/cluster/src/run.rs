@@ -21,7 +21,7 @@ use timely::worker::Worker;
 
 use crate::checker::{Checker, Keeper};
 use crate::hosts::{GRACE, Hosts, HostsError};
-use crate::intake::{AHEAD, Intake, Live, More, Read};
+use crate::intake::{self, Intake, Live, More, Read};
 use crate::progress::Progress;
 use crate::report::{Outcome, Report};
 use crate::source::{CHUNK, Feed, Outlet, Unreadable};
@@ -175,7 +175,8 @@ impl Job {
             shared.resumed = checker.borrow_mut().resume(keeper, shared.from);
             let total: u64 = feeds.iter().filter_map(|named| named.feed.total()).sum();
             // Forty in all, whoever calls for them; and not so close that the newest ones of two workers could have none in common.
-            let ahead = (feeds.len() * AHEAD * CHUNK) as u64;
+            let chunks: usize = feeds.iter().map(|named| intake::ahead(named.feed.as_ref())).sum();
+            let ahead = (chunks * CHUNK) as u64;
             shared.every = progress.every.unwrap_or((total / 40 * peers as u64).max(ahead)).max(1);
         }
         let shared = Rc::new(RefCell::new(shared));

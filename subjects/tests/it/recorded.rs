@@ -83,14 +83,17 @@ fn stamps() {
 }
 
 /// Loads chosen by coverage, with threads held up inside an operation, find every error soon, and its core is small. (`--example until_found` measures how soon, beside the usual load.)
+///
+/// Where the first core is larger than eight operations the search goes on, as it does there: a thread that is held up for long in a removal that finds nothing needs an element for every moment of it, and then no smaller part of that history is wrong.
 #[test]
 fn guided_loads_find_every_error() {
     for entry in catalogue::ALL.iter().filter(|entry| !entry.is_correct()) {
         let usual = Load { prefix: 100, values: Some(250), ..Load::default() };
         let mut guide = Guide::new(&usual, false, 7);
-        let mut operations = 0;
-        let example = loop {
-            assert!(operations < 500_000, "{}: nothing found in {operations} operations", entry.name);
+        let (mut operations, mut least) = (0, usize::MAX);
+        while least > 8 {
+            let found = if least == usize::MAX { "nothing".to_owned() } else { format!("a core of {least}") };
+            assert!(operations < 500_000, "{}: {found} in {operations} operations", entry.name);
             let (target, load) = ((entry.make)(), guide.choose());
             let (mut history, sights) = record_with_sights(&target, &load);
             guide.learn(&load, &history, sights);
@@ -99,11 +102,11 @@ fn guided_loads_find_every_error() {
             let answer = check_rows(rows, &target.spec(), &mut history.symbols, &options).expect("a history");
             operations += load.operations;
             if let Verdict::Violated(example) = answer.verdict {
-                break example;
+                assert!(example.rechecked, "{}: {example:?}", entry.name);
+                least = least.min(example.core.len());
             }
-        };
-        println!("{}: {operations} operations, a core of {}", entry.name, example.core.len());
-        assert!(example.core.len() <= 8 && example.rechecked, "{}: {example:?}", entry.name);
+        }
+        println!("{}: {operations} operations, a core of {least}", entry.name);
     }
 }
 

@@ -63,6 +63,10 @@ pub(super) fn decide(
     }
     let Some(pieces) = cut(part, rows, symbols) else { return Ok(None) };
     let Some((engine, operations)) = explain_all(part, pieces, symbols)? else { return Ok(None) };
+    // Whatever became of pieces on the way: all of the history is explained, or nothing is concluded.
+    if operations != rows.len() as u64 {
+        return Ok(None);
+    }
     let verdict = Verdict::Holds(Basis::Witness { operations });
     Ok(Some(Found { verdict, engine, because: String::new(), object: None }))
 }
