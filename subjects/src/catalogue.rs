@@ -7,6 +7,7 @@ use crate::priority::hunt_heap::{self, HuntHeap};
 use crate::priority::naive_stm_heap::{self, NaiveStmHeap};
 use crate::priority::{PriorityQueue, sundell_tsigas};
 use crate::record::Target;
+use crate::sets::bit_set::{self, BitSet};
 use crate::sets::striped_hash_set::{self, StripedHashSet};
 use crate::sets::{Set, harris_michael_list, lock_coupling_list};
 
@@ -37,15 +38,17 @@ fn set<S: Set + Default + Send + 'static>() -> Target {
 }
 
 macro_rules! catalogue {
-    ($($make:ident $name:literal: $type:ty $(, $keys:literal)?;)*) => {
-        /// Every object.
-        pub const ALL: &[Entry] = &[$(
+    ($(#[$doc:meta])* $list:ident; $($make:ident $name:literal: $type:ty $(, $keys:literal)?;)*) => {
+        $(#[$doc])*
+        pub const $list: &[Entry] = &[$(
             Entry { name: $name, make: $make::<$type>, changes_keys: false $(|| $keys)? },
         )*];
     };
 }
 
 catalogue! {
+    /// Every object whose errors can be seen in a history.
+    ALL;
     queue "coarse-heap": CoarseHeap<u32, CORRECT>, true;
     queue "coarse-heap/late-length": CoarseHeap<u32, { coarse_heap::LATE_LENGTH }>, true;
     queue "hunt-heap": HuntHeap<u32, CORRECT>;
@@ -67,7 +70,15 @@ catalogue! {
     set "striped-hash-set/stale-bucket": StripedHashSet<u32, { striped_hash_set::STALE_BUCKET }>;
 }
 
+catalogue! {
+    /// Objects whose errors are data races that a history does not show, each beside one without.
+    RACING;
+    set "bit-set": BitSet<CORRECT>;
+    set "bit-set/looks-without-lock": BitSet<{ bit_set::LOOKS_WITHOUT_LOCK }>;
+    set "harris-michael-list/relaxed-link": harris_michael_list::Run<{ harris_michael_list::RELAXED_LINK }>;
+}
+
 /// The object of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    ALL.iter().find(|entry| entry.name == name)
+    ALL.iter().chain(RACING).find(|entry| entry.name == name)
 }

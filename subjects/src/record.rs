@@ -14,8 +14,7 @@
 //!
 //! **Prefix.** The contents that the object starts with are put in before the threads start, and are operations of the history, one after the other.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use linpoint_history::rng::Rng;
 use linpoint_history::specs::codes::{priority_queue, set};
@@ -278,11 +277,14 @@ fn run(target: &Target, load: &Load, online: Option<Online<'_>>) -> (Vec<Vec<Row
         let called = called();
         logged(Row { client: 0, call, result: done(call), called, returned: 0 }, &mut prefix);
     }
-    let start = Barrier::new(load.threads);
+    let started = AtomicUsize::new(0);
     let user = |thread: usize, mut log: Vec<Row>| {
         pin(load.pinning, thread);
         let mut rng = Rng::new(load.seed.wrapping_mul(1 << 8).wrapping_add(thread as u64));
-        start.wait();
+        started.fetch_add(1, Ordering::Relaxed);
+        while started.load(Ordering::Relaxed) < load.threads {
+            std::thread::yield_now();
+        }
         // What each client waits for: its call to be done, or, where there is a result, its answer.
         let mut clients: Vec<Option<(Call, u64, Option<ValueId>)>> = vec![None; load.clients.max(1)];
         let (mut index, all) = (0, share(load, thread));
@@ -370,10 +372,9 @@ fn touched(rows: usize) -> Vec<Row> {
 
 /// Puts the calling thread where it should run; where the system refuses, it stays free.
 fn pin(pinning: Pinning, thread: usize) {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let core = match pinning {
         Pinning::Free => return,
-        Pinning::Spread => thread % cores,
+        Pinning::Spread => thread % std::thread::available_parallelism().map_or(1, |cores| cores.get()),
         Pinning::Together => 0,
     };
     #[cfg(target_os = "linux")]

@@ -3,9 +3,11 @@
 //! | file | set | mutations |
 //! |---|---|---|
 //! | [`lock_coupling_list`] | sorted list, locked hand over hand | `REMOVE_BEHIND_ITS_BACK` |
-//! | [`harris_michael_list`] | sorted list without locks (Harris 2001, Michael 2002) | `LAST_UNMARKED` |
+//! | [`harris_michael_list`] | sorted list without locks (Harris 2001, Michael 2002) | `LAST_UNMARKED`; `RELAXED_LINK`, a data race |
+//! | [`bit_set`] | one word behind one lock | `LOOKS_WITHOUT_LOCK`, a data race |
 //! | [`striped_hash_set`] | hash table with a lock a stripe, which grows | `STALE_BUCKET` |
 
+pub mod bit_set;
 pub mod harris_michael_list;
 pub mod lock_coupling_list;
 pub mod striped_hash_set;

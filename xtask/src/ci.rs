@@ -1,7 +1,7 @@
 //! Everything a change must pass, in the order in which mistakes are cheapest to find.
 //!
 //! Needs a Rust toolchain with rustfmt and clippy and nothing else; runs tests with `cargo nextest` where that is installed. The solvers that tests of proofs need, and the
-//! browser that tests of pages need, are set up first; where they cannot be had, those tests say by name that they were skipped.
+//! browser that tests of pages need, are set up first; where they cannot be had, those tests say by name that they were skipped. So does the run of the queues and sets under Valgrind.
 
 mod dependencies;
 
@@ -23,6 +23,8 @@ pub fn run() -> Result<(), String> {
     } else {
         step("tests", cargo(&["test", "--workspace", "--all-targets"]))?;
     }
+    eprintln!("== valgrind");
+    crate::valgrind::run_where_it_can_be_had()?;
     // A workspace of its own, so that nothing else depends on those crates.
     step("adapters", cargo(&["test", "--quiet", "--manifest-path", "adapters/Cargo.toml"]))?;
     step("doctests", cargo(&["test", "--workspace", "--doc", "--quiet"]))?;

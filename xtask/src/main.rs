@@ -4,6 +4,7 @@
 //! cargo xtask ci                                     everything a change must pass
 //! cargo xtask solvers                                z3 and cvc5, which proofs need, into a folder of the project's own
 //! cargo xtask browser                                Chromium, which tests of pages need, where it can be installed
+//! cargo xtask valgrind [memcheck|helgrind]           the queues and sets under Valgrind: no report, and those with a data race reported
 //! cargo xtask gallery                                pictures of six pages, light and dark, into docs/gallery
 //! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
@@ -21,13 +22,15 @@ mod browser;
 mod ci;
 mod evaluate;
 mod gallery;
+mod packages;
 mod plot;
 mod solvers;
+mod valgrind;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | solvers | browser | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci | solvers | browser | valgrind [memcheck|helgrind] | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(),
         ["solvers"] => solvers::run(),
         ["browser"] => browser::run(),
+        ["valgrind"] => valgrind::run(None),
+        ["valgrind", tool @ ("memcheck" | "helgrind")] => valgrind::run(Some(tool)),
         ["gallery"] => gallery::run(),
         ["bench", suite @ ("history" | "bars" | "charts" | "shape"), options @ ..] => {
             match bench::Options::read(options) {

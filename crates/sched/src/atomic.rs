@@ -10,7 +10,7 @@ pub use std::sync::atomic::Ordering;
 
 use crate::event::{Action, Effect, Intent};
 use crate::execution::{Handle, current};
-use crate::{stranger, whim};
+use crate::{helgrind, stranger, whim};
 
 /// Announces `action` on `address` and returns when it may happen.
 #[inline]
@@ -67,7 +67,7 @@ macro_rules! shared_operations {
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                let Some(handle) = announce(Action::Load, self.address()) else { return self.0.load(order) };
+                let Some(handle) = announce(Action::Load, self.address()) else { return helgrind::load(self, order, || self.0.load(order)) };
                 let value = self.0.load(Ordering::SeqCst);
                 handle.access(Action::Load, self.address(), Effect::Read, order, Self::bits(value));
                 if !handle.is_quiet() {
@@ -81,7 +81,7 @@ macro_rules! shared_operations {
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                let Some(handle) = announce(Action::Store, self.address()) else { return self.0.store(value, order) };
+                let Some(handle) = announce(Action::Store, self.address()) else { return helgrind::store(self, order, || self.0.store(value, order)) };
                 self.0.store(value, Ordering::SeqCst);
                 handle.access(Action::Store, self.address(), Effect::Write, order, Self::bits(value));
                 if !handle.is_quiet() {
@@ -94,7 +94,7 @@ macro_rules! shared_operations {
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                let Some(handle) = announce(Action::Swap, self.address()) else { return self.0.swap(value, order) };
+                let Some(handle) = announce(Action::Swap, self.address()) else { return helgrind::change(self, order, || self.0.swap(value, order)) };
                 let before = self.0.swap(value, Ordering::SeqCst);
                 self.changed(handle, Action::Swap, order, Outcome { before, after: value, wrote: true })
             }
@@ -110,7 +110,9 @@ macro_rules! shared_operations {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let Some(handle) = announce(Action::CompareExchange, self.address()) else {
-                    return self.0.compare_exchange(current, new, success, failure);
+                    return helgrind::exchange(self, success, failure, || {
+                        self.0.compare_exchange(current, new, success, failure)
+                    });
                 };
                 let result = self.0.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst);
                 let (before, wrote) = result.map_or_else(|before| (before, false), |before| (before, true));
@@ -133,7 +135,9 @@ macro_rules! shared_operations {
             ) -> Result<$value, $value> {
                 let Some(handle) = crate::execution::current() else {
                     stranger::uses(self.address());
-                    return self.0.compare_exchange_weak(current, new, success, failure);
+                    return helgrind::exchange(self, success, failure, || {
+                        self.0.compare_exchange_weak(current, new, success, failure)
+                    });
                 };
                 if handle.spurious() == 0 {
                     return self.compare_exchange(current, new, success, failure);
@@ -222,7 +226,7 @@ macro_rules! fetch {
         #[inline]
         #[track_caller]
         pub fn $method(&self, value: $value, order: Ordering) -> $value {
-            let Some(handle) = announce(Action::$action, self.address()) else { return self.0.$method(value, order) };
+            let Some(handle) = announce(Action::$action, self.address()) else { return helgrind::change(self, order, || self.0.$method(value, order)) };
             let before = self.0.$method(value, Ordering::SeqCst);
             let ($before, $operand) = (before, value);
             let after = $after;
@@ -333,7 +337,7 @@ impl<T> Default for AtomicPtr<T> {
 #[track_caller]
 pub fn fence(order: Ordering) {
     match current() {
-        None => std_atomic::fence(order),
+        None => helgrind::fence(order, || std_atomic::fence(order)),
         Some(handle) => handle.fence(order),
     }
 }

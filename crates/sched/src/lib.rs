@@ -18,6 +18,7 @@ pub mod explore;
 mod failure;
 mod fiber;
 mod heap;
+pub mod helgrind;
 pub mod hint;
 mod local;
 mod local_state;

@@ -8,11 +8,14 @@
 //!
 //! Mutation [`LAST_UNMARKED`]: a removal of the last node cuts it off without marking its link. Expected: not linearizable; an addition that linked its node there meanwhile
 //! is lost.
+//!
+//! Mutation [`RELAXED_LINK`]: an addition links its node without release, out of it and into it (one of the two would be enough, since whoever reads the key has read both). Expected: a data race; whoever follows the link may read the key before it was written. On a processor that keeps the order of stores
+//! nothing is ever seen of it, so neither recording nor the monitor can find it; Helgrind does.
 
 use std::ptr;
 
 use linpoint::sync::atomic::AtomicPtr;
-use linpoint::sync::atomic::Ordering::SeqCst;
+use linpoint::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use super::has_operations;
 use crate::CORRECT;
@@ -20,6 +23,9 @@ use crate::reclaim::{Epoch, Keep, Reclaim};
 
 /// The end of the list is not marked.
 pub const LAST_UNMARKED: u8 = 1;
+
+/// A node is published by relaxed accesses.
+pub const RELAXED_LINK: u8 = 2;
 
 /// The set that is explored: nodes stay.
 pub type Explored<const MUTATION: u8 = CORRECT> = HarrisMichaelList<u32, Keep<Node<u32>>, MUTATION>;
@@ -98,9 +104,10 @@ impl<K: Ord + Copy, R: Reclaim<Node<K>>, const MUTATION: u8> HarrisMichaelList<K
             if mine.is_null() {
                 mine = self.nodes.place(Node { key, next: AtomicPtr::new(ptr::null_mut()) });
             }
+            let order = if MUTATION == RELAXED_LINK { Relaxed } else { SeqCst };
             // SAFETY: it is not linked yet, so it is this operation's own.
-            unsafe { &*mine }.next.store(place.at, SeqCst);
-            if place.before.compare_exchange(place.at, mine, SeqCst, SeqCst).is_ok() {
+            unsafe { &*mine }.next.store(place.at, order);
+            if place.before.compare_exchange(place.at, mine, order, SeqCst).is_ok() {
                 return true;
             }
         }

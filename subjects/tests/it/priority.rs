@@ -10,6 +10,7 @@ use linpoint_subjects::priority::fine_stm_heap::{FineStmHeap, PEAK_STOPS_AT_DIRT
 use linpoint_subjects::priority::hunt_heap::{COUNTS_AS_ARRIVED, HuntHeap, PUBLISHED};
 use linpoint_subjects::priority::naive_stm_heap::{FAST_LAST, NaiveStmHeap};
 use linpoint_subjects::priority::sundell_tsigas::{self, LAST_UNMARKED, TAKE_LAST_BY_STORE};
+use linpoint_subjects::sets::bit_set::{BitSet, LOOKS_WITHOUT_LOCK};
 use linpoint_subjects::sets::striped_hash_set::{STALE_BUCKET, StripedHashSet};
 use linpoint_subjects::sets::{harris_michael_list, lock_coupling_list};
 use linpoint_subjects::spec::PriorityQueueOp::{self, ChangeKey, Insert, RemoveMin};
@@ -169,4 +170,12 @@ fn striped_hash_set() {
     let operations = keys.iter().flat_map(|&key| [SetOp::Add(key), SetOp::Contains(key)]);
     let check = check::<StripedHashSet<u32, STALE_BUCKET>>().arguments(operations.collect::<Vec<_>>());
     caught(check.before(2).threads(2));
+}
+
+#[test]
+fn a_forgotten_lock_is_a_data_race() {
+    passes(check::<BitSet>());
+    let report = check::<BitSet<LOOKS_WITHOUT_LOCK>>().report();
+    let found = report.counterexample.expect("the word is read while it is written");
+    assert!(found.headline.contains("data race"), "{}", found.headline);
 }

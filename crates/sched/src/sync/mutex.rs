@@ -16,7 +16,7 @@ use std::thread::panicking;
 
 use crate::event::{Action, Intent, ThreadId, ThreadSet, Wait};
 use crate::execution::{Handle, current};
-use crate::stranger;
+use crate::{helgrind, stranger};
 
 /// Mutual exclusion around a value.
 pub struct Mutex<T: ?Sized> {
@@ -100,7 +100,10 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let Some(handle) = current() else {
             stranger::uses(self.address());
-            return self.guard(Some(self.real.lock().unwrap_or_else(PoisonError::into_inner)));
+            helgrind::untracked(&self.real);
+            let real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
+            helgrind::receive(self.address());
+            return self.guard(Some(real));
         };
         // SAFETY: the mutex is borrowed for longer than the thread stands at the point.
         let intent = unsafe { Intent::waiting(Action::Lock, self.address(), &FREE, self.holder()) };
@@ -116,11 +119,13 @@ impl<T: ?Sized> Mutex<T> {
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let Some(handle) = current() else {
             stranger::uses(self.address());
+            helgrind::untracked(&self.real);
             let real = match self.real.try_lock() {
                 Ok(real) => real,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
             };
+            helgrind::receive(self.address());
             return Ok(self.guard(Some(real))?);
         };
         handle.point(Intent::new(Action::TryLock, self.address()));
@@ -214,6 +219,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// Takes the guard apart into the lock and std's guard of it, for a thread outside.
     pub(super) fn into_real(mut self) -> (&'a Mutex<T>, Option<std::sync::MutexGuard<'a, ()>>) {
         let real = self.real.take();
+        helgrind::send(self.lock.address());
         (self.lock, real)
     }
 
@@ -222,6 +228,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         lock: &'a Mutex<T>,
         real: std::sync::MutexGuard<'a, ()>,
     ) -> LockResult<MutexGuard<'a, T>> {
+        helgrind::receive(lock.address());
         lock.guard(Some(real))
     }
 
@@ -234,6 +241,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
             self.lock.holder.store(0, Ordering::Relaxed);
             handle.lock_access(Action::Unlock, self.lock.address(), Ordering::Release, Some(self.changed));
             handle.scrub_deep();
+        } else {
+            helgrind::send(self.lock.address());
         }
         drop(real);
     }

@@ -14,7 +14,7 @@ use std::thread::panicking;
 
 use crate::event::{Action, Intent, ThreadId, ThreadSet, Wait};
 use crate::execution::{Handle, current};
-use crate::stranger;
+use crate::{helgrind, stranger};
 
 /// A lock for many readers or one writer.
 pub struct RwLock<T: ?Sized> {
@@ -152,7 +152,10 @@ impl<T: ?Sized> RwLock<T> {
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let Some(handle) = current() else {
             stranger::uses(self.address());
-            return self.read_guard(Some(self.real.read().unwrap_or_else(PoisonError::into_inner)));
+            helgrind::untracked(&self.real);
+            let real = self.real.read().unwrap_or_else(PoisonError::into_inner);
+            helgrind::receive(self.address());
+            return self.read_guard(Some(real));
         };
         // SAFETY: the lock is borrowed for longer than the thread stands at the point.
         let intent = unsafe { Intent::waiting(Action::ReadLock, self.address(), &READABLE, self.model()) };
@@ -168,7 +171,9 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let Some(handle) = current() else {
             stranger::uses(self.address());
+            helgrind::untracked(&self.real);
             let real = taken(self.real.try_read()).ok_or(TryLockError::WouldBlock)?;
+            helgrind::receive(self.address());
             return Ok(self.read_guard(Some(real))?);
         };
         handle.point(Intent::new(Action::TryReadLock, self.address()));
@@ -186,7 +191,10 @@ impl<T: ?Sized> RwLock<T> {
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let Some(handle) = current() else {
             stranger::uses(self.address());
-            return self.write_guard(Some(self.real.write().unwrap_or_else(PoisonError::into_inner)));
+            helgrind::untracked(&self.real);
+            let real = self.real.write().unwrap_or_else(PoisonError::into_inner);
+            self.received_by_writer();
+            return self.write_guard(Some(real));
         };
         // SAFETY: the lock is borrowed for longer than the thread stands at the point.
         let intent = unsafe { Intent::waiting(Action::Lock, self.address(), &WRITABLE, self.model()) };
@@ -202,7 +210,9 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let Some(handle) = current() else {
             stranger::uses(self.address());
+            helgrind::untracked(&self.real);
             let real = taken(self.real.try_write()).ok_or(TryLockError::WouldBlock)?;
+            self.received_by_writer();
             return Ok(self.write_guard(Some(real))?);
         };
         handle.point(Intent::new(Action::TryLock, self.address()));
@@ -316,6 +326,16 @@ impl<T: ?Sized> RwLock<T> {
     fn address(&self) -> usize {
         self.model().addr()
     }
+
+    /// The name under which readers send what they did to writers, for Helgrind.
+    fn readers(&self) -> usize {
+        self.address() + 1
+    }
+
+    fn received_by_writer(&self) {
+        helgrind::receive(self.address());
+        helgrind::receive(self.readers());
+    }
 }
 
 /// The real lock's guard, if it was free; its own poison means nothing.
@@ -334,6 +354,8 @@ impl<T: ?Sized> RwLockReadGuard<'_, T> {
             self.lock.model.end_read(handle.thread());
             handle.lock_access(Action::ReadUnlock, self.lock.address(), Ordering::Release, Some(false));
             handle.scrub_deep();
+        } else {
+            helgrind::send(self.lock.readers());
         }
         drop(real);
     }
@@ -349,6 +371,8 @@ impl<T: ?Sized> RwLockWriteGuard<'_, T> {
             self.lock.model.writer.store(0, Ordering::Relaxed);
             handle.lock_access(Action::Unlock, self.lock.address(), Ordering::Release, Some(self.changed));
             handle.scrub_deep();
+        } else {
+            helgrind::send(self.lock.address());
         }
         drop(real);
     }

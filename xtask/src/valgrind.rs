@@ -1,0 +1,104 @@
+//! The queues and sets under Valgrind: Memcheck (no access to freed memory, nothing lost) and Helgrind (no data race).
+//!
+//! Every correct object is used by four threads for a few thousand operations (`subjects/examples/exercise.rs`), and any report fails. So that silence means something, Helgrind is also run on objects with
+//! a data race, and it fails if one of those is *not* reported. The shims tell Helgrind what atomics and locks order (`crates/sched/src/helgrind.rs`); what std and crossbeam-epoch do inside is in `subjects/helgrind.supp`, with reasons.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+/// The exit code that Valgrind is asked for where it reported something.
+const REPORTED: i32 = 9;
+
+/// The tools.
+const TOOLS: [&str; 2] = ["memcheck", "helgrind"];
+
+/// Runs one tool, or all.
+pub fn run(tool: Option<&str>) -> Result<(), String> {
+    if !is_there() {
+        return Err(
+            "valgrind is not installed: `apt-get install valgrind`, or what your system calls it".into()
+        );
+    }
+    let program = build()?;
+    for tool in TOOLS.into_iter().filter(|one| tool.is_none_or(|tool| tool == *one)) {
+        watch(tool, &program)?;
+    }
+    Ok(())
+}
+
+/// As [`run`] with all, for CI: sets it up where that is allowed, and says so where it cannot be had.
+pub fn run_where_it_can_be_had() -> Result<(), String> {
+    if !is_there() {
+        crate::packages::install(&["valgrind", "libc6-dbg"]);
+    }
+    if !is_there() {
+        eprintln!(
+            "   valgrind: MISSING (apt-get cannot install it); the queues and sets are not run under it"
+        );
+        return Ok(());
+    }
+    run(None)
+}
+
+fn is_there() -> bool {
+    let mut ask = Command::new("valgrind");
+    ask.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    ask.status().is_ok_and(|status| status.success())
+}
+
+/// Builds what is run, with the optimisation that tests have and names of functions.
+fn build() -> Result<std::path::PathBuf, String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--profile", "test", "--package", "linpoint-subjects"]);
+    cargo.args(["--features", "helgrind", "--example", "exercise"]).current_dir(crate::root());
+    let status = cargo.status().map_err(|error| format!("cannot run {cargo:?}: {error}"))?;
+    if !status.success() {
+        return Err(format!("failed: {cargo:?}"));
+    }
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::root().join("target"), Into::into);
+    Ok(target.join("debug/examples/exercise"))
+}
+
+fn watch(tool: &str, program: &Path) -> Result<(), String> {
+    let names = Command::new(program).output().map_err(|error| format!("cannot run {program:?}: {error}"))?;
+    let names = String::from_utf8_lossy(&names.stdout).into_owned();
+    for name in names.lines() {
+        let (name, races) = name.strip_prefix('!').map_or((name, false), |name| (name, true));
+        if races && (tool != "helgrind" || !cfg!(target_arch = "x86_64")) {
+            continue;
+        }
+        let started = Instant::now();
+        let output = under(tool, program, name)?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        match output.status.code() {
+            Some(0) if !races => {}
+            Some(REPORTED) if races => {}
+            Some(0) => return Err(format!("{tool} reports nothing on {name}, which has a data race")),
+            Some(REPORTED) => return Err(format!("{tool} on {name}:\n{said}")),
+            code => return Err(format!("{name} under {tool} ended with {code:?}:\n{said}")),
+        }
+        let result = if races { "a data race, as it should be" } else { "no report" };
+        println!("{tool} {name:<36} {result}, {:.1} s", started.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+fn under(tool: &str, program: &Path, name: &str) -> Result<Output, String> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.arg(format!("--tool={tool}")).arg(format!("--error-exitcode={REPORTED}"));
+    // Deep stacks, since the functions that suppressions name are at their lower end.
+    valgrind.arg("--num-callers=60");
+    match tool {
+        "helgrind" => {
+            let suppressions = crate::root().join("subjects/helgrind.supp");
+            valgrind.arg(format!("--suppressions={}", suppressions.display()));
+        }
+        _ => {
+            valgrind.args(["--leak-check=full", "--errors-for-leak-kinds=definite"]);
+        }
+    }
+    valgrind.arg(program).arg(name).stdin(Stdio::null());
+    valgrind.output().map_err(|error| format!("cannot run {valgrind:?}: {error}"))
+}
