@@ -16,7 +16,7 @@ use linpoint_history::formats::{self, Format};
 use linpoint_history::{Spec as _, Verdict};
 use linpoint_monitor::{Conclusion, Monitor};
 use linpoint_subjects::catalogue::{self, Entry};
-use linpoint_subjects::record::{Load, Pinning, record, watch};
+use linpoint_subjects::record::{Load, Pinning, record, stuck, watch};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -75,6 +75,10 @@ fn decide(entry: &Entry, load: &Load) -> Result<Answer, Failure> {
     let start = Instant::now();
     let mut history = record(&target, load);
     let recorded = start.elapsed();
+    let never = match stuck(&history) {
+        0 => String::new(),
+        stuck => format!(", {stuck} never returned and nothing did for {:?}", load.patience),
+    };
     let widest = history.widest();
     let rows = std::mem::take(&mut history.operations);
     let answer = check_rows(rows, &target.spec(), &mut history.symbols, &Options::default())?;
@@ -89,7 +93,7 @@ fn decide(entry: &Entry, load: &Load) -> Result<Answer, Failure> {
         Verdict::Unknown(unknown) => format!("unknown: {unknown:?}"),
     };
     println!(
-        "{}: {} operations, {widest} open at the widest, recorded in {:.2} s, decided by {} in {:.2} s: {clean}",
+        "{}: {} operations{never}, {widest} open at the widest, recorded in {:.2} s, decided by {} in {:.2} s: {clean}",
         entry.name,
         answer.operations,
         recorded.as_secs_f64(),

@@ -12,10 +12,14 @@
 //! **Clients.** With fewer cores than threads few operations are open at once, and a history says little. A thread may therefore serve several clients, as the threads of a server do: it takes the call of one, does what
 //! another asked for, hands a third its answer, as chance has it. Each client is a process of the history, its operation open from the moment the thread took its call until it handed over the answer.
 //!
+//! **An end.** A broken object may have operations that never return. When nothing has returned for a while the run is given up: threads that come by a shim are unwound out of their operation there, and what had not returned
+//! is pending in the history, which is checked like any other. A thread that is blocked in a lock comes by no shim and cannot be ended; the process then says so and ends.
+//!
 //! **Prefix.** The contents that the object starts with are put in before the threads start, and are operations of the history, one after the other.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
+use linpoint_history::history::return_order;
 use linpoint_history::rng::Rng;
 use linpoint_history::specs::codes::{priority_queue, set};
 use linpoint_history::{Builtin, History, Kind, OpCode, Operation, Spec as _, Symbols, Value, ValueId};
@@ -23,7 +27,11 @@ use linpoint_monitor::{Monitor, MonitorError};
 
 use crate::priority::PriorityQueue;
 use crate::sets::Set;
-use crate::stall::{self, Floor, Sights, Stall};
+use crate::stall::{Sights, Stall};
+
+mod run;
+
+use run::{Online, run};
 
 /// Something that operations are done to.
 pub enum Target {
@@ -58,6 +66,8 @@ pub struct Load {
     pub stall: Option<Stall>,
     /// Where threads run.
     pub pinning: Pinning,
+    /// Where nothing returns for so long, the run ends, and what has not returned is pending.
+    pub patience: Duration,
     /// Names the run. What the threads do follows from it, how they interleave does not.
     pub seed: u64,
 }
@@ -76,6 +86,7 @@ impl Default for Load {
             clients: 1,
             stall: None,
             pinning: Pinning::Free,
+            patience: Duration::from_secs(10),
             seed: 1,
         }
     }
@@ -108,6 +119,7 @@ struct Row {
     call: Call,
     result: ValueId,
     called: u64,
+    /// [`Operation::NEVER`] where it did not.
     returned: u64,
 }
 
@@ -211,9 +223,15 @@ pub fn record_with_sights(target: &Target, load: &Load) -> (History, Sights) {
             history.operations.push(op);
         }
     }
-    // Returns are numbered without gaps, so that each knows its place.
-    history.operations.sort_unstable_by_key(|op| op.ret);
+    // Returns are numbered without gaps, so that each knows its place; what never returned is last.
+    history.operations.sort_unstable_by_key(return_order);
     (history, sights)
+}
+
+/// How many operations never returned, so that the run was given up.
+pub fn stuck(history: &History) -> usize {
+    // What is pending is last.
+    history.operations.iter().rev().take_while(|op| op.is_pending()).count()
 }
 
 /// Lets threads use an object under the runtime monitor, which checks while they run. Stops early once something was found.
@@ -244,148 +262,4 @@ pub fn watch(target: &Target, load: &Load, monitor: &Monitor) -> Result<(), Moni
     };
     run(target, load, Some(Online { through: &through, monitor }));
     Ok(())
-}
-
-/// Where operations go when they are not logged.
-struct Online<'a> {
-    through: &'a (dyn Fn(Call) -> ValueId + Sync),
-    monitor: &'a Monitor,
-}
-
-/// The logs, that of the prefix first, and what was seen.
-fn run(target: &Target, load: &Load, online: Option<Online<'_>>) -> (Vec<Vec<Row>>, Sights) {
-    let floor = Floor::new(load.threads);
-    let stop = AtomicBool::new(false);
-    // Without a monitor: the call is noted, done, and logged.
-    let called = || floor.clock.load(Ordering::SeqCst);
-    let done = |call: Call| match &online {
-        Some(online) => (online.through)(call),
-        None => target.perform(call),
-    };
-    let logged = |mut row: Row, log: &mut Vec<Row>| {
-        if online.is_none() {
-            row.returned = floor.clock.fetch_add(1, Ordering::SeqCst);
-            log.push(row);
-        }
-    };
-    let room = |operations| if online.is_some() { Vec::new() } else { touched(operations) };
-    let mut prefix = room(load.prefix);
-    let mut rng = Rng::new(load.seed ^ 0x5eed);
-    let full = Load { adds: 1.0, others: 0.0, ..load.clone() };
-    for index in 0..load.prefix {
-        let call = target.choose(&full, &mut rng, index as u32);
-        let called = called();
-        logged(Row { client: 0, call, result: done(call), called, returned: 0 }, &mut prefix);
-    }
-    let started = AtomicUsize::new(0);
-    let user = |thread: usize, mut log: Vec<Row>| {
-        pin(load.pinning, thread);
-        let mut rng = Rng::new(load.seed.wrapping_mul(1 << 8).wrapping_add(thread as u64));
-        started.fetch_add(1, Ordering::Relaxed);
-        while started.load(Ordering::Relaxed) < load.threads {
-            std::thread::yield_now();
-        }
-        // What each client waits for: its call to be done, or, where there is a result, its answer.
-        let mut clients: Vec<Option<(Call, u64, Option<ValueId>)>> = vec![None; load.clients.max(1)];
-        let (mut index, all) = (0, share(load, thread));
-        let mut open = 0;
-        while index < all || open > 0 {
-            let client = if clients.len() > 1 { rng.below(clients.len() as u64) as usize } else { 0 };
-            match clients[client] {
-                None if index == all => continue,
-                None => {
-                    let fresh = load.prefix + index * load.threads + thread;
-                    let call = target.choose(load, &mut rng, fresh as u32);
-                    clients[client] = Some((call, called(), None));
-                    (index, open) = (index + 1, open + 1);
-                    continue;
-                }
-                Some((call, called, None)) => {
-                    clients[client] = Some((call, called, Some(done(call))));
-                    continue;
-                }
-                Some((call, called, Some(result))) => {
-                    logged(Row { client: client as u32, call, result, called, returned: 0 }, &mut log);
-                    clients[client] = None;
-                    open -= 1;
-                }
-            }
-            for _ in 0..load.work {
-                std::hint::spin_loop();
-            }
-            if load.pauses > 0.0 && rng.chance(load.pauses) {
-                std::thread::yield_now();
-            }
-            if index % 64 == 0 && stop.load(Ordering::Relaxed) {
-                break;
-            }
-            if let Some(online) = &online
-                && thread == 0
-                && index % 1024 == 0
-                && online.monitor.status().findings > 0
-            {
-                stop.store(true, Ordering::Relaxed);
-            }
-        }
-        log
-    };
-    let held_up = |thread: usize, log: Vec<Row>| match load.stall {
-        Some(stall) => stall::stalled(&floor, thread, stall, load.seed ^ thread as u64, || user(thread, log)),
-        None => (user(thread, log), Sights::default()),
-    };
-    let held_up = &held_up;
-    let logs: Vec<_> = (0..load.threads).map(|thread| room(share(load, thread))).collect();
-    let (mut all, mut sights) = (vec![prefix], Sights::default());
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = logs
-            .into_iter()
-            .enumerate()
-            .map(|(thread, log)| scope.spawn(move || held_up(thread, log)))
-            .collect();
-        for thread in threads {
-            let (log, seen) = thread.join().expect("the object does not panic");
-            all.push(log);
-            sights.add(seen);
-        }
-    });
-    (all, sights)
-}
-
-/// How many of the operations are this thread's.
-fn share(load: &Load, thread: usize) -> usize {
-    load.operations / load.threads + usize::from(thread < load.operations % load.threads)
-}
-
-/// Room for a log whose pages are there already.
-fn touched(rows: usize) -> Vec<Row> {
-    let empty = Row {
-        client: 0,
-        call: Call { op: OpCode(0), arg: 0, to: 0 },
-        result: ValueId::NULL,
-        called: 0,
-        returned: 0,
-    };
-    let mut log = vec![empty; rows];
-    log.clear();
-    log
-}
-
-/// Puts the calling thread where it should run; where the system refuses, it stays free.
-fn pin(pinning: Pinning, thread: usize) {
-    let core = match pinning {
-        Pinning::Free => return,
-        Pinning::Spread => thread % std::thread::available_parallelism().map_or(1, |cores| cores.get()),
-        Pinning::Together => 0,
-    };
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: a set of cores is plain bits, and the kernel only reads it; zero is this thread.
-        unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(core, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = core;
 }

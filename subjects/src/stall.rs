@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use linpoint_history::rng::Rng;
@@ -54,6 +54,8 @@ impl Sights {
 pub(crate) struct Floor {
     /// Counts returns.
     pub(crate) clock: AtomicU64,
+    /// Has nothing returned for so long that the run is to end?
+    given_up: AtomicBool,
     /// Threads that wait in an operation.
     waiting: AtomicUsize,
     places: Box<[Place]>,
@@ -74,7 +76,38 @@ const PATIENCE_TIME: Duration = Duration::from_millis(1);
 impl Floor {
     pub(crate) fn new(threads: usize) -> Arc<Floor> {
         let places = (0..threads).map(|_| Place::default()).collect();
-        Arc::new(Floor { clock: AtomicU64::new(0), waiting: AtomicUsize::new(0), places })
+        Arc::new(Floor {
+            clock: AtomicU64::new(0),
+            given_up: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            places,
+        })
+    }
+
+    /// Ends the run: no operation returns any more.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Is the run at its end?
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Leaves the operation that the thread is in, if the run was given up. Called at an access to what is shared, in the middle of the operation: the object is left as it is, and guards are dropped on the way.
+    pub(crate) fn leave_if_given_up(&self) {
+        if self.is_given_up() {
+            std::panic::resume_unwind(Box::new("the run was given up"));
+        }
+    }
+
+    /// Does an operation; `None` if the run was given up meanwhile. Whatever panics then, such as on a lock that another thread left behind, is part of that.
+    pub(crate) fn attempt<T>(&self, operation: impl FnOnce() -> T) -> Option<T> {
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(operation)) {
+            Ok(result) => Some(result),
+            Err(_) if self.is_given_up() => None,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     }
 
     /// Gives way until `returns` more operations have returned, unless everybody else waits as well.
@@ -108,6 +141,7 @@ pub(crate) fn stalled<T>(
     let (floor, seen) = (Arc::clone(floor), Rc::clone(&sights));
     let mut rng = Rng::new(seed);
     let pacer = move |Point { address, site }: Point| {
+        floor.leave_if_given_up();
         let site = Site(std::ptr::from_ref(site).addr());
         let mut seen = seen.borrow_mut();
         *seen.visits.entry(site).or_default() += 1;

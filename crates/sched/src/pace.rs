@@ -29,16 +29,39 @@ thread_local! {
 
 /// Runs `body` with a pacer for the calling thread, in place of one that there was.
 pub fn paced<T>(pacer: impl FnMut(Point) + 'static, body: impl FnOnce() -> T) -> T {
+    let _told = Summons::new();
+    on_call(pacer, body)
+}
+
+/// As [`paced`], but the pacer is told only while there is a [`Summons`]. It may end what the thread is at by unwinding; it is not told again then.
+pub fn on_call<T>(pacer: impl FnMut(Point) + 'static, body: impl FnOnce() -> T) -> T {
     struct Installed(Option<Pacer>);
     impl Drop for Installed {
         fn drop(&mut self) {
             PACER.set(self.0.take());
-            stranger::paced(false);
         }
     }
     let _installed = Installed(PACER.replace(Some(Box::new(pacer))));
-    stranger::paced(true);
     body()
+}
+
+/// While there is one, every pacer of the process is told.
+#[derive(Debug)]
+pub struct Summons(());
+
+impl Summons {
+    /// From now on.
+    #[expect(clippy::new_without_default, reason = "it is an act, not a value")]
+    pub fn new() -> Summons {
+        stranger::paced(true);
+        Summons(())
+    }
+}
+
+impl Drop for Summons {
+    fn drop(&mut self) {
+        stranger::paced(false);
+    }
 }
 
 /// Tells the calling thread's pacer, if it has one.
@@ -56,7 +79,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    use super::paced;
+    use super::{Summons, on_call, paced};
     use crate::atomic::{AtomicU32, Ordering};
     use crate::sync::{Mutex, RwLock};
 
@@ -94,5 +117,27 @@ mod tests {
             },
         );
         assert_eq!(lines.get(), expected);
+    }
+
+    #[test]
+    fn a_pacer_on_call_may_end_what_is_done() {
+        let seen = Rc::new(Cell::new(0));
+        let (counted, number) = (Rc::clone(&seen), AtomicU32::new(0));
+        let pacer = move |_| {
+            counted.set(counted.get() + 1);
+            if counted.get() == 2 {
+                std::panic::resume_unwind(Box::new("enough"));
+            }
+        };
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            on_call(pacer, || {
+                let _told = Summons::new();
+                loop {
+                    number.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        }));
+        assert!(ended.is_err());
+        assert_eq!((seen.get(), number.load(Ordering::Relaxed)), (2, 1));
     }
 }

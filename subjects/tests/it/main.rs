@@ -8,4 +8,5 @@ mod oracle;
 mod priority;
 mod recorded;
 mod searched;
+mod stuck;
 mod threads;
