@@ -15,6 +15,7 @@ pub mod changing_keys;
 pub mod counter;
 pub mod generic;
 mod meter;
+mod one_by_one;
 pub mod paths;
 pub mod priority_queue;
 pub mod queue;

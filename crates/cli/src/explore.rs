@@ -312,9 +312,11 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
             ));
         }
         if let Some(workload) = Workload::by_turns(program, threads.into(), ops.into()) {
-            let who = match ops.div_ceil(2) {
-                1 => format!("{threads} threads that acquire and release once each"),
-                turns => format!("{threads} threads that acquire and release {turns} times each"),
+            let who = match (threads, ops.div_ceil(2)) {
+                (1, 1) => "1 thread that acquires and releases once".to_owned(),
+                (1, turns) => format!("1 thread that acquires and releases {turns} times"),
+                (_, 1) => format!("{threads} threads that acquire and release once each"),
+                (_, turns) => format!("{threads} threads that acquire and release {turns} times each"),
             };
             return Ok((workload, who));
         }

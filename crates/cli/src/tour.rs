@@ -139,7 +139,8 @@ fn visit(args: &TourArgs, stop: &Stop, number: usize, folder: &Path) -> Result<E
     let (name, more) = stop.command.split_first().unwrap_or((&"check", &[]));
     let file = folder.join(stop.file).display().to_string();
     let page = folder.join(stop.page).display().to_string();
-    say(&format!("$ linpoint {name} {} {} --report {}", stop.file, more.join(" "), stop.page));
+    let shown = [&["$ linpoint", name, stop.file][..], more, &["--report", stop.page]].concat();
+    say(&shown.join(" "));
     if stop.file == LOG {
         log(&folder.join(LOG))?;
     }

@@ -202,9 +202,10 @@ impl Hosts {
     }
 
     fn greeting(&self, workers: usize) -> Vec<String> {
-        let version = env!("CARGO_PKG_VERSION");
+        // What travels has a version of its own: it changes between two that are published.
+        let version = format!("{}, wire {}", env!("CARGO_PKG_VERSION"), crate::wire::VERSION);
         let shape = format!("{} hosts of {workers} workers", self.addresses.len());
-        vec![version.to_owned(), self.own.to_string(), shape, self.token.clone()]
+        vec![version, self.own.to_string(), shape, self.token.clone()]
     }
 
     /// Connects to a host before this one.

@@ -9,6 +9,9 @@ use linpoint_history::{KeyId, OpCode, Operation, ProcessId, Value, ValueId};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Of all that follows: two hosts with different ones do not understand each other.
+pub const VERSION: u32 = 2;
+
 /// Rows of one source for one worker.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Batch {

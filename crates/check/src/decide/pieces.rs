@@ -62,11 +62,7 @@ pub(super) fn decide(
         return Ok(Some(Found { object: None, ..found }));
     }
     let Some(pieces) = cut(part, rows, symbols) else { return Ok(None) };
-    let Some((engine, operations)) = explain_all(part, pieces, symbols)? else { return Ok(None) };
-    // Whatever became of pieces on the way: all of the history is explained, or nothing is concluded.
-    if operations != rows.len() as u64 {
-        return Ok(None);
-    }
+    let Some((engine, operations)) = explain_all(part, pieces, rows.len(), symbols)? else { return Ok(None) };
     let verdict = Verdict::Holds(Basis::Witness { operations });
     Ok(Some(Found { verdict, engine, because: String::new(), object: None }))
 }
@@ -112,10 +108,11 @@ fn by_value(rows: &[Operation], groups: usize) -> Vec<Object> {
     objects
 }
 
-/// Explains every piece, and says by which engines and how many operations there were; or concludes nothing. Where a piece fails, a guess at one of its ends may be to blame: it is tried once more together with its neighbours.
+/// Explains every piece of a history of so many operations, and says by which engines and how many there were; or concludes nothing. Where a piece fails, a guess at one of its ends may be to blame: it is tried once more together with its neighbours.
 pub(super) fn explain_all(
     part: &Part<'_>,
     pieces: Vec<Piece>,
+    of: usize,
     symbols: &Symbols,
 ) -> Result<Option<(String, u64)>, CheckError> {
     let count = pieces.len();
@@ -132,6 +129,10 @@ pub(super) fn explain_all(
     }
     let Some(done) = done.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
     let operations = done.iter().map(|(_, operations)| operations).sum();
+    // Whatever became of pieces on the way: all of the history is explained, or nothing is concluded.
+    if operations != of as u64 {
+        return Ok(None);
+    }
     let mut engines: Vec<String> = done.into_iter().map(|(engine, _)| engine).collect();
     engines.sort();
     engines.dedup();
@@ -288,7 +289,8 @@ mod tests {
             assert!(pieces.len() > 1);
             cut_at_all += 1;
             if let Some((_, operations)) =
-                explain_all(&part, pieces, &history.symbols).expect("no mistake of ours")
+                explain_all(&part, pieces, history.operations.len(), &history.symbols)
+                    .expect("no mistake of ours")
             {
                 assert_eq!(operations, history.operations.len() as u64);
                 explained += 1;
@@ -321,7 +323,8 @@ mod tests {
         let part = part(&spec, &budget, 2);
         let pieces = cut(&part, &rows, &symbols).expect("cuts");
         assert_eq!(pieces.len(), 2 * PIECES);
-        let (_, operations) = explain_all(&part, pieces, &symbols).expect("no mistake").expect("it holds");
+        let (_, operations) =
+            explain_all(&part, pieces, rows.len(), &symbols).expect("no mistake").expect("it holds");
         assert_eq!(operations, rows.len() as u64);
     }
 
@@ -358,8 +361,13 @@ mod tests {
             at.windows(2).map(|ends| piece(ends[0]..ends[1])).collect::<Vec<_>>()
         };
         let part = part(&spec, &budget, 2);
-        let explained = explain_all(&part, wrong([0, 2, 4, 7, 8]), &symbols).expect("no mistake of ours");
-        assert_eq!(explained.map(|(_, operations)| operations), Some(8), "the last two pieces as one");
+        let explained = |of| {
+            let pieces = wrong([0, 2, 4, 7, 8]);
+            let explained = explain_all(&part, pieces, of, &symbols).expect("no mistake of ours");
+            explained.map(|(_, operations)| operations)
+        };
+        assert_eq!(explained(8), Some(8), "the last two pieces as one");
+        assert_eq!(explained(9), None, "one operation is in no piece");
     }
 
     #[test]

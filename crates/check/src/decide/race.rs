@@ -95,7 +95,10 @@ pub(super) fn race(
             let is_alone = (started, running) == (1, 1) && is_free;
             if may_split && is_alone && is_slow(last_start.elapsed(), returns, feed.completed()) {
                 may_split = false;
-                pieces = pieces::cut(part, feed.rows(), symbols);
+                // An answer that comes meanwhile ends this too.
+                let budget = Budget { racer: Some(racers[candidates.len()].clone()), ..part.budget.clone() };
+                pieces = pieces::cut(&Part { budget: &budget, ..*part }, feed.rows(), symbols);
+                racers[candidates.len()].leave();
                 if pieces.is_some() {
                     racers[candidates.len()].win();
                     is_over = true;
@@ -117,7 +120,7 @@ pub(super) fn race(
         }
     });
     if let Some(pieces) = pieces.filter(|_| !ended.iter().any(|(_, attempt, _)| ends_race(attempt))) {
-        return match pieces::explain_all(part, pieces, symbols)? {
+        return match pieces::explain_all(part, pieces, feed.rows().len(), symbols)? {
             Some((engine, operations)) => Ok(vec![Attempt { engine, outcome: Outcome::Holds(operations) }]),
             None => race(&Part { split: Split::Never, ..*part }, candidates, feed, symbols, sink),
         };

@@ -28,17 +28,16 @@ use self::open::{Act, Mask, Opens, bits};
 use super::Crowd;
 use super::ahead::Ahead;
 use super::meter::Meter;
+use super::one_by_one::{OneByOne, Progress};
 use super::paths::{Paths, ROOT};
 use super::priority_queue::wildcards::{NONE, Wildcards};
-use crate::engine::{Context, Engine, Stop, Violation, Witness};
+use crate::engine::{Context, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
 
 /// Decides histories of a priority queue, with or without changes of keys.
 #[derive(Clone, Debug, Default)]
 pub struct ChangingKeys {
-    started: bool,
-    /// Returns explained.
-    now: u32,
+    progress: Progress,
     greatest_first: bool,
     configs: Vec<Config>,
     /// What returned operations leave; a count may be negative while an operation that took effect is open.
@@ -50,7 +49,6 @@ pub struct ChangingKeys {
     folded: usize,
     paths: Paths<OpId>,
     pending: Ahead,
-    crowd: Crowd,
     meter: Meter,
 }
 
@@ -78,26 +76,7 @@ impl ChangingKeys {
 
     /// How many configurations there were.
     pub fn crowd(&self) -> Crowd {
-        self.crowd
-    }
-
-    fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
-        let spec = cx.spec;
-        let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
-        if !kind_fits || spec.capacity.is_some() || spec.spurious {
-            let why = "the priority queue is bounded, or answers may be spurious";
-            return Err(Stop::Unsupported(why.into()));
-        }
-        self.greatest_first = spec.kind == Kind::PriorityQueueMax;
-        if let Value::List(contents) = &spec.initial {
-            for value in contents.iter() {
-                let key = self.key(value)?;
-                change(&mut self.base, key, 1);
-            }
-        }
-        self.configs.push(Config { done: 0, wild: NONE, path: ROOT });
-        self.started = true;
-        Ok(())
+        self.progress.crowd
     }
 
     fn key(&self, value: &Value) -> Result<i64, Stop> {
@@ -229,7 +208,7 @@ impl ChangingKeys {
     }
 
     /// The operation in `slot` returns: every configuration must have it.
-    fn explain(&mut self, slot: u32) {
+    fn explain_return(&mut self, slot: u32) {
         let one: Mask = 1 << slot;
         let configs = std::mem::take(&mut self.configs);
         let (mut found, waiting): (Vec<Config>, Vec<Config>) =
@@ -274,27 +253,6 @@ impl ChangingKeys {
             self.prune();
         }
     }
-
-    /// Hands out what is final and forgets what no configuration needs.
-    fn settle(&mut self, witness: &mut Witness) {
-        if let [only] = &mut self.configs[..] {
-            self.paths.settle(&mut only.path, |op| witness.order.push(op));
-        } else if self.paths.is_due() {
-            let tips = self.configs.iter_mut().map(|c| &mut c.path);
-            self.paths.collect(tips, |op| witness.order.push(op));
-        }
-        // What pending removals took in every configuration is gone from the bag for good.
-        let Some(wild) = self.configs.first().map(|c| c.wild) else { return };
-        if wild == NONE || self.configs.iter().any(|c| c.wild != wild) {
-            return;
-        }
-        for &key in self.wildcards.keys(wild) {
-            change(&mut self.base, key, -1);
-            self.folded += 1;
-        }
-        self.wildcards.clear();
-        self.configs.iter_mut().for_each(|c| c.wild = NONE);
-    }
 }
 
 fn change(bag: &mut BTreeMap<i64, i32>, key: i64, by: i32) {
@@ -317,59 +275,84 @@ fn no_place(cx: &Context<'_>, op: &Operation, id: u32) -> Stop {
     Stop::Violated(Violation { at: OpId::completed(id), core: Vec::new(), reason })
 }
 
-impl Engine for ChangingKeys {
-    fn name(&self) -> &'static str {
-        "changing-key metastates"
+impl OneByOne for ChangingKeys {
+    const NAME: &'static str = "changing-key metastates";
+
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
     }
 
-    fn advance(
-        &mut self,
-        cx: &Context<'_>,
-        timeline: &Timeline,
-        upto: u32,
-        witness: &mut Witness,
-    ) -> Result<(), Stop> {
-        if !self.started {
-            self.start(cx)?;
+    fn now(&self) -> u32 {
+        self.progress.now
+    }
+
+    fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
+        let spec = cx.spec;
+        let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
+        if !kind_fits || spec.capacity.is_some() || spec.spurious {
+            let why = "the priority queue is bounded, or answers may be spurious";
+            return Err(Stop::Unsupported(why.into()));
         }
+        self.greatest_first = spec.kind == Kind::PriorityQueueMax;
+        if let Value::List(contents) = &spec.initial {
+            for value in contents.iter() {
+                let key = self.key(value)?;
+                change(&mut self.base, key, 1);
+            }
+        }
+        self.configs.push(Config { done: 0, wild: NONE, path: ROOT });
+        Ok(())
+    }
+
+    fn load(&mut self, cx: &Context<'_>, timeline: &Timeline) {
         self.pending.load(timeline);
         self.meter.start(cx.budget);
-        while self.now < upto {
-            let id = self.now;
-            if id.is_multiple_of(256) || self.configs.len() > 1000 {
-                cx.budget.check(self.memory())?;
-            }
-            self.open(cx, timeline, id)?;
-            if let Some(slot) = self.opens.slot_of(OpId::completed(id)) {
-                self.explain(slot);
-                self.meter.stop()?;
-            } else {
-                self.configs.clear();
-            }
-            if self.configs.is_empty() {
-                return Err(no_place(cx, timeline.op(OpId::completed(id)), id));
-            }
-            self.now += 1;
-            self.settle(witness);
-            self.crowd.note(self.configs.len());
-        }
-        Ok(())
     }
 
-    fn finish(&mut self, cx: &Context<'_>, _timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
-        if !self.started {
-            self.start(cx)?;
+    fn explain(&mut self, cx: &Context<'_>, timeline: &Timeline, id: u32) -> Result<(), Stop> {
+        self.open(cx, timeline, id)?;
+        match self.opens.slot_of(OpId::completed(id)) {
+            Some(slot) => self.explain_return(slot),
+            None => self.configs.clear(),
         }
+        self.meter.stop()
+    }
+
+    fn width(&self) -> usize {
+        self.configs.len()
+    }
+
+    /// Hands out what is final and forgets what no configuration needs.
+    fn settle(&mut self, witness: &mut Witness) {
+        if let [only] = &mut self.configs[..] {
+            self.paths.settle(&mut only.path, |op| witness.order.push(op));
+        } else if self.paths.is_due() {
+            let tips = self.configs.iter_mut().map(|c| &mut c.path);
+            self.paths.collect(tips, |op| witness.order.push(op));
+        }
+        // What pending removals took in every configuration is gone from the bag for good.
+        let Some(wild) = self.configs.first().map(|c| c.wild) else { return };
+        if wild == NONE || self.configs.iter().any(|c| c.wild != wild) {
+            return;
+        }
+        for &key in self.wildcards.keys(wild) {
+            change(&mut self.base, key, -1);
+            self.folded += 1;
+        }
+        self.wildcards.clear();
+        self.configs.iter_mut().for_each(|c| c.wild = NONE);
+    }
+
+    fn choose(&mut self, witness: &mut Witness) {
         self.configs.truncate(1);
         self.settle(witness);
-        Ok(())
     }
 
-    fn explained(&self) -> Option<u32> {
-        Some(self.now)
-    }
-
-    fn memory(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.base.len() * 24 + self.paths.memory() + self.configs.capacity() * size_of::<Config>()
+    }
+
+    fn no_place(&self, cx: &Context<'_>, op: &Operation, id: u32) -> Stop {
+        no_place(cx, op, id)
     }
 }

@@ -25,16 +25,15 @@ use self::wildcards::{NONE, Wildcards};
 use super::Crowd;
 use super::ahead::Ahead;
 use super::meter::Meter;
+use super::one_by_one::{OneByOne, Progress};
 use super::paths::{Paths, ROOT};
-use crate::engine::{Context, Engine, Stop, Witness};
+use crate::engine::{Context, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
 
 /// Decides histories of a priority queue, values repeated or not.
 #[derive(Clone, Debug, Default)]
 pub struct PriorityQueueMetastates {
-    started: bool,
-    /// Returns explained.
-    now: u32,
+    progress: Progress,
     greatest_first: bool,
     configs: Vec<Config>,
     contents: Contents,
@@ -44,7 +43,6 @@ pub struct PriorityQueueMetastates {
     folded: u32,
     paths: Paths<OpId>,
     pending: Ahead,
-    crowd: Crowd,
     present: FxHashSet<Key>,
     implied: FxHashSet<Key>,
     meter: Meter,
@@ -80,7 +78,7 @@ impl PriorityQueueMetastates {
 
     /// How many configurations there were.
     pub fn crowd(&self) -> Crowd {
-        self.crowd
+        self.progress.crowd
     }
 
     /// How many configurations there are now.
@@ -98,25 +96,6 @@ impl PriorityQueueMetastates {
         let removes = removes.map(|open| (open, least.removed));
         let taken = inserts.chain(removes).filter(|(open, took)| open.bit() & took != 0);
         taken.map(|(open, _)| OpId(open.id)).collect()
-    }
-
-    fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
-        let spec = cx.spec;
-        let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
-        if !kind_fits || spec.capacity.is_some() || spec.spurious {
-            let why = "the priority queue is bounded, or answers may be spurious";
-            return Err(Stop::Unsupported(why.into()));
-        }
-        self.greatest_first = spec.kind == Kind::PriorityQueueMax;
-        if let Value::List(contents) = &spec.initial {
-            for value in contents.iter() {
-                let key = value.as_int().map(|n| self.key_of(n)).ok_or_else(not_an_integer)?;
-                self.contents.start_with(key);
-            }
-        }
-        self.configs.push(Config { inserted: 0, removed: 0, wild: NONE, path: ROOT });
-        self.started = true;
-        Ok(())
     }
 
     #[inline]
@@ -183,7 +162,7 @@ impl PriorityQueueMetastates {
     }
 
     /// Operation `id` returns: every configuration must have it.
-    fn explain(&mut self, cx: &Context<'_>, op: &Operation, id: u32) -> Result<(), Stop> {
+    fn explain_return(&mut self, cx: &Context<'_>, op: &Operation, id: u32) -> Result<(), Stop> {
         match op.op() {
             codes::INSERT => {
                 let key = self.key(cx, op.arg)?;
@@ -301,17 +280,6 @@ impl PriorityQueueMetastates {
         (self.present, self.implied) = (present, implied);
     }
 
-    /// Hands out what is final and forgets what no configuration needs.
-    fn settle(&mut self, witness: &mut Witness) {
-        if let [only] = &mut self.configs[..] {
-            self.paths.settle(&mut only.path, |op| witness.order.push(op));
-        } else if self.paths.is_due() {
-            let tips = self.configs.iter_mut().map(|c| &mut c.path);
-            self.paths.collect(tips, |op| witness.order.push(op));
-        }
-        self.fold();
-    }
-
     /// What pending removals took in every configuration is gone from the bag for good.
     fn fold(&mut self) {
         let Some(wild) = self.configs.first().map(|c| c.wild) else { return };
@@ -331,59 +299,72 @@ fn not_an_integer() -> Stop {
     Stop::Unsupported("a value is no integer".into())
 }
 
-impl Engine for PriorityQueueMetastates {
-    fn name(&self) -> &'static str {
-        "priority queue metastates"
+impl OneByOne for PriorityQueueMetastates {
+    const NAME: &'static str = "priority queue metastates";
+
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
     }
 
-    fn advance(
-        &mut self,
-        cx: &Context<'_>,
-        timeline: &Timeline,
-        upto: u32,
-        witness: &mut Witness,
-    ) -> Result<(), Stop> {
-        if !self.started {
-            self.start(cx)?;
+    fn now(&self) -> u32 {
+        self.progress.now
+    }
+
+    fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
+        let spec = cx.spec;
+        let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
+        if !kind_fits || spec.capacity.is_some() || spec.spurious {
+            let why = "the priority queue is bounded, or answers may be spurious";
+            return Err(Stop::Unsupported(why.into()));
         }
+        self.greatest_first = spec.kind == Kind::PriorityQueueMax;
+        if let Value::List(contents) = &spec.initial {
+            for value in contents.iter() {
+                let key = value.as_int().map(|n| self.key_of(n)).ok_or_else(not_an_integer)?;
+                self.contents.start_with(key);
+            }
+        }
+        self.configs.push(Config { inserted: 0, removed: 0, wild: NONE, path: ROOT });
+        Ok(())
+    }
+
+    fn load(&mut self, cx: &Context<'_>, timeline: &Timeline) {
         self.pending.load(timeline);
         self.meter.start(cx.budget);
-        while self.now < upto {
-            let id = self.now;
-            if id.is_multiple_of(256) || self.configs.len() > 1000 {
-                cx.budget.check(self.memory())?;
-            }
-            self.open(cx, timeline, id)?;
-            let op = timeline.op(OpId::completed(id));
-            let impossible = op.op() == codes::INSERT && !op.result.is_null();
-            if !impossible {
-                self.explain(cx, op, id)?;
-                self.meter.stop()?;
-            }
-            if impossible || self.configs.is_empty() {
-                return Err(super::no_place(cx, op, id));
-            }
-            self.now += 1;
-            self.settle(witness);
-            self.crowd.note(self.configs.len());
-        }
-        Ok(())
     }
 
-    fn finish(&mut self, cx: &Context<'_>, _timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
-        if !self.started {
-            self.start(cx)?;
+    fn explain(&mut self, cx: &Context<'_>, timeline: &Timeline, id: u32) -> Result<(), Stop> {
+        self.open(cx, timeline, id)?;
+        let op = timeline.op(OpId::completed(id));
+        if op.op() == codes::INSERT && !op.result.is_null() {
+            self.configs.clear();
+            return Ok(());
         }
+        self.explain_return(cx, op, id)?;
+        self.meter.stop()
+    }
+
+    fn width(&self) -> usize {
+        self.configs.len()
+    }
+
+    /// Hands out what is final and forgets what no configuration needs.
+    fn settle(&mut self, witness: &mut Witness) {
+        if let [only] = &mut self.configs[..] {
+            self.paths.settle(&mut only.path, |op| witness.order.push(op));
+        } else if self.paths.is_due() {
+            let tips = self.configs.iter_mut().map(|c| &mut c.path);
+            self.paths.collect(tips, |op| witness.order.push(op));
+        }
+        self.fold();
+    }
+
+    fn choose(&mut self, witness: &mut Witness) {
         self.configs.truncate(1);
         self.settle(witness);
-        Ok(())
     }
 
-    fn explained(&self) -> Option<u32> {
-        Some(self.now)
-    }
-
-    fn memory(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.contents.memory()
             + self.paths.memory()
             + self.configs.capacity() * size_of::<Config>()

@@ -23,16 +23,15 @@ use self::order::{Order, Step};
 use self::search::{Goal, Search};
 use super::Crowd;
 use super::ahead::Ahead;
+use super::one_by_one::{OneByOne, Progress};
 use super::paths::{Paths, ROOT};
-use crate::engine::{Context, Engine, Stop, Witness};
+use crate::engine::{Context, Stop, Witness};
 use crate::timeline::{OpId, Timeline};
 
 /// Decides histories of a queue, values repeated or not.
 #[derive(Clone, Debug, Default)]
 pub struct QueueMetastates {
-    started: bool,
-    /// Returns explained.
-    now: u32,
+    progress: Progress,
     /// Elements the queue started with: times are numbers of returns plus this.
     initial: u32,
     configs: Vec<Config>,
@@ -42,7 +41,6 @@ pub struct QueueMetastates {
     order: Order,
     pending: Ahead,
     search: Search,
-    crowd: Crowd,
 }
 
 /// One way to explain the returns so far.
@@ -106,24 +104,7 @@ impl QueueMetastates {
 
     /// How many configurations there were.
     pub fn crowd(&self) -> Crowd {
-        self.crowd
-    }
-
-    fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
-        let spec = cx.spec;
-        if spec.kind != Kind::Queue || spec.capacity.is_some() || spec.spurious {
-            return Err(Stop::Unsupported("the queue is bounded, or answers may be spurious".into()));
-        }
-        if let Value::List(contents) = &spec.initial {
-            // Contents that no row mentions have no id; nobody can ask for them, so they share one.
-            let id = |value| cx.symbols.find(value).unwrap_or(ValueId::NULL).0;
-            self.initial = contents.len() as u32;
-            self.frontier.start(contents.iter().map(id));
-        }
-        self.order = Order::starting_with(self.initial);
-        self.configs.push(Config { position: 0, wild: 0, taken: 0, done: 0, path: ROOT });
-        self.started = true;
-        Ok(())
+        self.progress.crowd
     }
 
     /// The operations called between the returns `gap - 1` and `gap` become open.
@@ -177,7 +158,7 @@ impl QueueMetastates {
     }
 
     /// Operation `id` returns: every configuration must have it.
-    fn explain(&mut self, cx: &Context<'_>, op: &Operation, id: u32) {
+    fn explain_return(&mut self, cx: &Context<'_>, op: &Operation, id: u32) {
         if op.op() == codes::ENQUEUE {
             self.return_enqueue(cx, id);
         } else {
@@ -279,12 +260,59 @@ impl QueueMetastates {
             dominance::keep_best(&mut self.configs, &self.frontier, self.removals.empty_slots);
         }
     }
+}
+
+impl OneByOne for QueueMetastates {
+    const NAME: &'static str = "queue metastates";
+
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+
+    fn now(&self) -> u32 {
+        self.progress.now
+    }
+
+    fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
+        let spec = cx.spec;
+        if spec.kind != Kind::Queue || spec.capacity.is_some() || spec.spurious {
+            return Err(Stop::Unsupported("the queue is bounded, or answers may be spurious".into()));
+        }
+        if let Value::List(contents) = &spec.initial {
+            // Contents that no row mentions have no id; nobody can ask for them, so they share one.
+            let id = |value| cx.symbols.find(value).unwrap_or(ValueId::NULL).0;
+            self.initial = contents.len() as u32;
+            self.frontier.start(contents.iter().map(id));
+        }
+        self.order = Order::starting_with(self.initial);
+        self.configs.push(Config { position: 0, wild: 0, taken: 0, done: 0, path: ROOT });
+        Ok(())
+    }
+
+    fn load(&mut self, _cx: &Context<'_>, timeline: &Timeline) {
+        self.pending.load(timeline);
+    }
+
+    fn explain(&mut self, cx: &Context<'_>, timeline: &Timeline, id: u32) -> Result<(), Stop> {
+        self.open(timeline, id)?;
+        let op = timeline.op(OpId::completed(id));
+        if op.op() == codes::ENQUEUE && !op.result.is_null() {
+            self.configs.clear();
+            return Ok(());
+        }
+        self.explain_return(cx, op, id);
+        self.search.stopped()
+    }
+
+    fn width(&self) -> usize {
+        self.configs.len()
+    }
 
     /// Hands out what is final and forgets what no configuration needs.
     fn settle(&mut self, witness: &mut Witness) {
         if let [only] = &mut self.configs[..] {
             self.paths.settle(&mut only.path, |step| self.order.step(step));
-            self.order.settle_before(self.now + self.initial);
+            self.order.settle_before(self.progress.now + self.initial);
             self.order.drain(&mut witness.order);
         } else if self.paths.is_due() {
             let tips = self.configs.iter_mut().map(|c| &mut c.path);
@@ -294,62 +322,15 @@ impl QueueMetastates {
         let lowest = self.configs.iter().map(|c| c.position).min();
         self.frontier.forget_below(lowest.unwrap_or(0));
     }
-}
 
-impl Engine for QueueMetastates {
-    fn name(&self) -> &'static str {
-        "queue metastates"
-    }
-
-    fn advance(
-        &mut self,
-        cx: &Context<'_>,
-        timeline: &Timeline,
-        upto: u32,
-        witness: &mut Witness,
-    ) -> Result<(), Stop> {
-        if !self.started {
-            self.start(cx)?;
-        }
-        self.pending.load(timeline);
-        while self.now < upto {
-            let id = self.now;
-            if id.is_multiple_of(256) || self.configs.len() > 1000 {
-                cx.budget.check(self.memory())?;
-            }
-            self.open(timeline, id)?;
-            let op = timeline.op(OpId::completed(id));
-            let impossible = op.op() == codes::ENQUEUE && !op.result.is_null();
-            if !impossible {
-                self.explain(cx, op, id);
-                self.search.stopped()?;
-            }
-            if impossible || self.configs.is_empty() {
-                return Err(super::no_place(cx, op, id));
-            }
-            self.now += 1;
-            self.settle(witness);
-            self.crowd.note(self.configs.len());
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, cx: &Context<'_>, _timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop> {
-        if !self.started {
-            self.start(cx)?;
-        }
+    fn choose(&mut self, witness: &mut Witness) {
         self.configs.truncate(1);
         self.settle(witness);
         self.order.finish();
         self.order.drain(&mut witness.order);
-        Ok(())
     }
 
-    fn explained(&self) -> Option<u32> {
-        Some(self.now)
-    }
-
-    fn memory(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.frontier.memory()
             + self.order.memory()
             + self.paths.memory()

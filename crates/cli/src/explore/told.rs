@@ -85,7 +85,7 @@ impl Told<'_> {
             Verdict::Unknown(why) => (view::Verdict::Unknown, "unknown", limit(why)),
         };
         let mut view = View::new(verdict, word, &headline);
-        let command = format!("linpoint explore {}{}", args.file.display(), same_run(args));
+        let command = format!("linpoint explore {}", args.file.display());
         view.summary = Summary {
             checked: format!("Object {} of {}: every run of {who}.", program.name, args.file.display()),
             rests_on: match verdict {
@@ -104,8 +104,8 @@ impl Told<'_> {
                 ("time".to_owned(), crate::view::seconds(explored.elapsed)),
             ],
             again: match schedule {
-                Some(schedule) => format!("{command} --replay {schedule}"),
-                None => command,
+                Some(schedule) => format!("{command}{} --replay {schedule}", same_run(args)),
+                None => command + &same_search(args),
             },
         };
         if let Verdict::Violated(violation) = &explored.verdict {
@@ -238,6 +238,24 @@ fn same_run(args: &ExploreArgs) -> String {
     add("values", args.values.map(|n| n.to_string()));
     if args.points {
         options.push_str(" --points");
+    }
+    options
+}
+
+/// The options of the whole search: those of a run, and what was looked for among all.
+fn same_search(args: &ExploreArgs) -> String {
+    let mut options = same_run(args);
+    if let Some(most) = args.preemptions {
+        let _ = write!(options, " --preemptions {most}");
+    }
+    let flags = [
+        (args.may_wait, "may-wait"),
+        (args.progress, "progress"),
+        (args.lock_free, "lock-free"),
+        (args.obstruction_free, "obstruction-free"),
+    ];
+    for (_, name) in flags.iter().filter(|(is_given, _)| *is_given) {
+        let _ = write!(options, " --{name}");
     }
     options
 }

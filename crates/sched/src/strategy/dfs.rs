@@ -20,6 +20,8 @@ pub struct Dfs {
     cut: bool,
     /// Is its first run still to be made, along a prefix that another worker found?
     handed_over: bool,
+    /// Is there nothing left to try?
+    is_over: bool,
 }
 
 /// A scheduling point on the current path: that of the prefix.
@@ -45,6 +47,7 @@ impl Dfs {
             bound: None,
             cut: false,
             handed_over: false,
+            is_over: false,
         }
     }
 
@@ -74,11 +77,15 @@ impl Dfs {
         node.chosen = thread;
         node.spent = before + u32::from(node.runs.is_some_and(|runs| runs != thread));
         let prefix = path.iter().map(|node| node.chosen).collect();
-        Some(Dfs { path, prefix, bound: self.bound, cut: false, handed_over: true })
+        Some(Dfs { path, prefix, bound: self.bound, cut: false, handed_over: true, is_over: false })
     }
 
-    /// Which part of the tree is behind us, if all branches of a point are about as large (Knuth 1975).
+    /// Which part of the tree is behind us, if all branches of a point are about as large (Knuth 1975). What is below the prefix of
+    /// the last run does not count before it is left.
     pub fn progress(&self) -> f64 {
+        if self.is_over {
+            return 1.0;
+        }
         let mut share = 1.0;
         let mut done = 0.0;
         for node in &self.path {
@@ -86,7 +93,7 @@ impl Dfs {
             share /= tried + left;
             done += share * (tried - 1.0);
         }
-        done + share
+        done
     }
 
     fn spent(&self) -> u32 {
@@ -169,6 +176,7 @@ impl Strategy for Dfs {
         }
         let Some(depth) = self.path.iter().rposition(|node| !node.left.is_empty()) else {
             self.path.clear();
+            self.is_over = true;
             return false;
         };
         self.path.truncate(depth + 1);

@@ -140,20 +140,21 @@ impl Barrier {
         assert!(model.arrived == 0, "{MET}");
         let generation = model.outside_generation;
         model.outside += 1;
-        if model.outside >= self.size {
+        // Whoever comes while the others are still to say that they were disturbed says so too.
+        if model.outside >= self.size && !model.intruded {
             model.outside = 0;
             model.outside_generation += 1;
             self.changed.notify_all();
             return true;
         }
         while model.outside_generation == generation {
-            model = self.changed.wait(model).unwrap_or_else(PoisonError::into_inner);
-            if model.intruded && model.outside_generation == generation {
+            if model.intruded {
                 model.outside -= 1;
                 model.intruded = model.outside > 0;
                 drop(model);
                 panic!("{MET}");
             }
+            model = self.changed.wait(model).unwrap_or_else(PoisonError::into_inner);
         }
         false
     }

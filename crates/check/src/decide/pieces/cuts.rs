@@ -115,7 +115,7 @@ impl Finder<'_> {
     /// The best cut of the window at `start`; `Err`: the row that has no place.
     fn window(&self, contents: &Contents, start: usize, moved: &[usize]) -> Result<Option<Cut>, usize> {
         let end = self.rows.len().min(start + self.reach.window);
-        let early = self.open.before(start, contents, moved);
+        let Some(early) = self.open.before(start, contents, moved, self.budget) else { return Ok(None) };
         let known = contents.with(early.iter().map(|&index| &self.rows[index]));
         let mut within = self.open.called_by(start, end, self.rows[end - 1].ret);
         within.retain(|index| !early.contains(index));

@@ -9,10 +9,13 @@
 //!
 //! What these say is so in every order that explains the history. They do not say all: two operations may exclude each other's later places only together.
 
+use std::collections::BinaryHeap;
+
 use linpoint_history::specs::codes::priority_queue;
 use linpoint_history::{Builtin, Kind, Operation, Symbols, ValueId};
 
 use super::Contents;
+use crate::engine::Budget;
 
 /// Rows a step of the look for what is open.
 const STRIDE: usize = 1 << 10;
@@ -77,8 +80,15 @@ impl<'a> Open<'a> {
     }
 
     /// What is open after `cut` returns and must have taken effect; `contents` are those of the returns, and `moved` are known to have.
-    pub(super) fn before(&self, cut: usize, contents: &Contents, moved: &[usize]) -> Vec<usize> {
-        let Some(last) = cut.checked_sub(1) else { return Vec::new() };
+    /// `None` if the budget is used up.
+    pub(super) fn before(
+        &self,
+        cut: usize,
+        contents: &Contents,
+        moved: &[usize],
+        budget: &Budget,
+    ) -> Option<Vec<usize>> {
+        let Some(last) = cut.checked_sub(1) else { return Some(Vec::new()) };
         let c = self.rows[last].ret;
         let open = self.called_by(cut, cut, c);
         let mut sorted: Vec<(i64, i64)> =
@@ -89,6 +99,8 @@ impl<'a> Open<'a> {
             if before.contains(&index) {
                 continue;
             }
+            // Each is a walk along the rows that it is open for, which may be all.
+            budget.check(0).ok()?;
             let must = if self.is_insertion(index) {
                 self.was_needed(index, cut, &sorted, &before)
             } else {
@@ -99,7 +111,7 @@ impl<'a> Open<'a> {
                 before.push(index);
             }
         }
-        before
+        Some(before)
     }
 
     /// Is something smaller than what it took in all the time from the cut to its return?
@@ -163,21 +175,24 @@ impl<'a> Open<'a> {
         let inside = sorted.get(at).filter(|(k, _)| *k == key).map_or(0, |(_, count)| *count);
         let same = |other: &usize| self.keys[*other] == key;
         let brought = before.iter().copied().filter(|other| self.is_insertion(*other)).filter(same);
-        // Calls of insertions that are known to be before the cut.
-        let mut calls: Vec<i64> = brought.map(|other| self.rows[other].call).collect();
+        // Calls of insertions that are known to be before the cut, the last on top.
+        let mut calls: BinaryHeap<i64> = brought.map(|other| self.rows[other].call).collect();
         let mut count = inside + calls.len() as i64;
         let first = self.rows[..cut].partition_point(|op| op.ret < call);
-        // Backwards: what was removed later was still in, and what was called later had not been brought.
+        // Backwards: what was removed later was still in, and what was called later had not been brought; nor had it been by an earlier return.
         for other in (first..cut).rev().filter(same) {
             if self.is_insertion(other) {
                 calls.push(self.rows[other].call);
-            } else {
-                let missing = calls.iter().filter(|call| **call > self.rows[other].ret).count() as i64;
-                if count - missing < 0 {
-                    return true;
-                }
-                count += 1;
+                continue;
             }
+            while calls.peek().is_some_and(|call| *call > self.rows[other].ret) {
+                calls.pop();
+                count -= 1;
+            }
+            if count < 0 {
+                return true;
+            }
+            count += 1;
         }
         false
     }
@@ -224,7 +239,6 @@ mod tests {
 
     use super::*;
     use crate::brute;
-    use crate::engine::Budget;
 
     /// What is said to belong before a cut loses no order: with its return moved to the cut, what can be explained still can.
     #[test]
@@ -256,7 +270,7 @@ mod tests {
                 if rows[cut].ret == c {
                     continue;
                 }
-                let before = open.before(cut, &contents, &[]);
+                let before = open.before(cut, &contents, &[], &Budget::unlimited()).expect("no limit");
                 if before.is_empty() {
                     continue;
                 }
@@ -272,5 +286,91 @@ mod tests {
             }
         }
         assert!(put[0] > 300 && put[1] > 300, "{put:?}");
+    }
+
+    impl Open<'_> {
+        /// [`Open::was_needed`] in the obvious way: before each return of a removal, what was in is counted from the cut backwards.
+        fn was_needed_slowly(&self, index: usize, cut: usize) -> bool {
+            let (key, call) = (self.keys[index], self.rows[index].call);
+            let rows = || (0..cut).filter(|other| self.keys[*other] == key);
+            rows().filter(|other| !self.is_insertion(*other) && self.rows[*other].ret >= call).any(
+                |removal| {
+                    let ret = self.rows[removal].ret;
+                    let brought =
+                        rows().filter(|other| self.is_insertion(*other) && self.rows[*other].call <= ret);
+                    let left = rows().filter(|other| !self.is_insertion(*other) && *other <= removal);
+                    brought.count() < left.count()
+                },
+            )
+        }
+    }
+
+    #[test]
+    fn insertions_are_needed_where_counting_says_so() {
+        let mut needed = 0;
+        for seed in 0..2000 {
+            let spec = Builtin::new(Kind::PriorityQueue);
+            let plan = Plan {
+                processes: 4,
+                operations: 40,
+                seed,
+                values: Values::Repeated(1 + seed as u32 % 4),
+                overlap: 4.0,
+                rare: 0.0,
+                ..Plan::new(spec.clone())
+            };
+            let Ok((mut history, _)) = generate::history(&plan, None) else { continue };
+            history.operations.retain(|op| !op.is_pending() && op.op() != priority_queue::CHANGE_KEY);
+            history.sort_by_return();
+            let (rows, symbols) = (history.operations, history.symbols);
+            let open = Open::new(&rows, &spec, &symbols).expect("integers");
+            for cut in 1..rows.len() {
+                let mut contents = Contents::of(&spec, &symbols).expect("known values");
+                rows[..cut].iter().for_each(|op| contents.add(op));
+                let mut sorted: Vec<(i64, i64)> = contents
+                    .0
+                    .iter()
+                    .map(|(value, count)| (open.key(*value).expect("an integer"), *count))
+                    .collect();
+                sorted.sort_unstable();
+                for index in open.called_by(cut, cut, rows[cut - 1].ret) {
+                    if open.is_insertion(index) {
+                        let said = open.was_needed(index, cut, &sorted, &[]);
+                        assert_eq!(said, open.was_needed_slowly(index, cut), "seed {seed}, {index} at {cut}");
+                        needed += u32::from(said);
+                    }
+                }
+            }
+        }
+        assert!(needed > 500, "{needed}");
+    }
+
+    /// One client hangs in an insertion from the beginning to the end, and of its value there are many: it is looked at for as long as the whole history, once, and not at all when time is up.
+    #[test]
+    fn an_insertion_that_is_open_all_the_time() {
+        let (spec, mut symbols) = (Builtin::new(Kind::PriorityQueue), Symbols::new());
+        let (seven, nothing) = (symbols.intern(&linpoint_history::Value::Int(7)), ValueId::NULL);
+        let mut rows = Vec::new();
+        let count = 1_000_000;
+        let mut row = |process, op, (arg, result), (call, ret)| {
+            let mut row = Operation::new(symbols.process_number(process), op);
+            (row.arg, row.result, row.call, row.ret) = (arg, result, call, ret);
+            rows.push(row);
+        };
+        for n in 0..count {
+            let at = 10 + 4 * n;
+            row(0, priority_queue::INSERT, (seven, nothing), (at, at + 1));
+            row(0, priority_queue::REMOVE, (nothing, seven), (at + 2, at + 3));
+        }
+        row(1, priority_queue::INSERT, (seven, nothing), (1, 10 + 4 * count));
+        let open = Open::new(&rows, &spec, &symbols).expect("integers");
+        let contents = Contents::of(&spec, &symbols).expect("known values");
+        let cut = rows.len() - 1;
+        let started = std::time::Instant::now();
+        assert_eq!(open.before(cut, &contents, &[], &Budget::unlimited()), Some(Vec::new()));
+        // Counting anew for each removal would take most of an hour.
+        assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+        let late = Budget { deadline: Some(started), ..Budget::unlimited() };
+        assert_eq!(open.before(cut, &contents, &[], &late), None);
     }
 }
