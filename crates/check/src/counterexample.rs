@@ -3,9 +3,10 @@
 //! A core must be wrong for the same reason the history is: only deletions are allowed after which a correct history would
 //! still be correct. These are, for every specification, cutting the history at a moment (operations open then become pending)
 //! and leaving out operations that cannot change the state; and for queue, stack and priority queue leaving out every operation on some value,
-//! since a legal sequence stays legal without it. The engines deliver a core they can argue for; this module makes
+//! since a legal sequence stays legal without it; for priority queues also single operations on a value (`singles.rs`). The engines deliver a core they can argue for; this module makes
 //! it smaller where it can, has it decided once more by brute force, and finds the longest explanation of the rest.
 
+mod singles;
 mod start;
 
 use std::time::{Duration, Instant};
@@ -199,26 +200,32 @@ fn beginning(feed: &Feed<'_>, at: Option<Operation>) -> Vec<Operation> {
         .collect()
 }
 
-/// Leaves out what can be left out while the rest is still wrong.
-fn smaller(spec: &Builtin, symbols: &Symbols, mut core: Vec<Operation>, budget: &Budget) -> Vec<Operation> {
+/// Leaves out what can be left out while the rest is still wrong. Where several errors meet, what goes first decides which of them is left; so it is tried from both ends.
+fn smaller(spec: &Builtin, symbols: &Symbols, core: Vec<Operation>, budget: &Budget) -> Vec<Operation> {
     let wrong = |rows: &[Operation]| {
         matches!(brute::search(spec, rows, symbols, budget), Ok(Search::NotLinearizable(_)))
     };
     if !wrong(&core) {
         return core;
     }
-    loop {
-        let units = units(spec, symbols, &core);
-        let found = units.into_iter().find_map(|unit| {
-            let rest: Vec<Operation> =
-                core.iter().enumerate().filter(|(i, _)| !unit.contains(i)).map(|(_, op)| *op).collect();
-            wrong(&rest).then_some(rest)
-        });
-        match found {
-            Some(rest) => core = rest,
-            None => return core,
+    let from_one_end = |mut core: Vec<Operation>, arrange: fn(&mut [Vec<usize>])| {
+        loop {
+            let mut units = units(spec, symbols, &core);
+            arrange(&mut units);
+            let found = units.into_iter().find_map(|unit| {
+                let rest: Vec<Operation> =
+                    core.iter().enumerate().filter(|(i, _)| !unit.contains(i)).map(|(_, op)| *op).collect();
+                wrong(&rest).then_some(rest)
+            });
+            match found {
+                Some(rest) => core = rest,
+                None => return core,
+            }
         }
-    }
+    };
+    let first = from_one_end(core.clone(), |_| {});
+    let second = from_one_end(core, |units| units.reverse());
+    if second.len() < first.len() { second } else { first }
 }
 
 /// Sets of operations (indices) that may be left out together.
@@ -238,6 +245,9 @@ fn units(spec: &Builtin, symbols: &Symbols, core: &[Operation]) -> Vec<Vec<usize
         {
             units.push((0..core.len()).filter(|&i| value_of(&core[i]) == Some(value)).collect());
         }
+    }
+    if by_value {
+        units.extend(singles::removable(spec, symbols, core));
     }
     units
 }
