@@ -275,6 +275,9 @@ impl<'a, O: Object> Exploration<'a, O> {
     }
 }
 
+/// An object of more bytes is put on the heap: the stack of a run is small.
+const LARGE: usize = 1 << 12;
+
 /// The program that runs `scenario` once and leaves the answers in `results`.
 pub(crate) fn program<'a, O: Object>(
     scenario: &'a Scenario<O::Spec>,
@@ -294,6 +297,9 @@ pub(crate) fn program<'a, O: Object>(
         if is_tracked() {
             untracked(|| forget(&mut results.borrow_mut(), count));
             // On the heap, where its state can be compared between executions.
+            run(&Box::new(O::create()));
+        } else if size_of::<O>() > LARGE {
+            forget(&mut results.borrow_mut(), count);
             run(&Box::new(O::create()));
         } else {
             forget(&mut results.borrow_mut(), count);
