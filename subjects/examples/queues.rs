@@ -1,7 +1,7 @@
-//! The priority queues and sets under the explorer at 3 threads × 2 operations: every schedule with at most so many preemptions.
+//! The priority queues and sets under the explorer at 3 threads × 2 operations: every schedule with at most so many preemptions, or every schedule.
 //!
-//! `cargo run --release -p linpoint-subjects --example queues [PREEMPTIONS [SECONDS [all|NAME]]]`: one preemption and 60 s a scenario unless said otherwise, on a few scenarios that empty, fill and shrink
-//! the object. With `all`, or the name of an object, every scenario of up to 3 threads × 2 operations (an operation before, one after), with so many seconds an object.
+//! `cargo run --release -p linpoint-subjects --example queues [PREEMPTIONS|states|dpor|auto [SECONDS [all|few|NAME|few:NAME [bare]]]]`: one preemption and 60 s a scenario unless said otherwise, on a few scenarios that empty, fill and shrink
+//! the object, or of one object only. With `all`, or the name of an object, every scenario of up to 3 threads × 2 operations (an operation before, one after; neither if `bare`), with so many seconds an object.
 
 use std::time::Duration;
 
@@ -16,6 +16,10 @@ use linpoint_subjects::sets::{harris_michael_list, lock_coupling_list};
 use linpoint_subjects::spec::PriorityQueueOp::{Insert, RemoveMin};
 use linpoint_subjects::spec::SetOp::{Add, Contains, Remove};
 use linpoint_subjects::spec::{PriorityQueue, Set};
+
+/// So that states can be compared.
+#[global_allocator]
+static HEAP: linpoint::Heap = linpoint::Heap::new();
 
 /// Queues that are empty, hold one element, or several.
 fn queue() -> Vec<Scenario<PriorityQueue>> {
@@ -41,18 +45,29 @@ fn set() -> Vec<Scenario<Set>> {
 
 /// What to explore.
 struct Wish {
-    preemptions: u32,
+    search: Search,
     limit: Duration,
-    /// Every scenario, of all objects or of one.
-    all: Option<String>,
+    /// Which scenarios.
+    scenarios: Scenarios,
+    /// Of which object; `None`: of all.
+    name: Option<String>,
+}
+
+enum Scenarios {
+    /// Those above.
+    Few,
+    /// Every one, with so many operations before and after at the most.
+    Every(usize),
 }
 
 impl Wish {
     fn show<O: Object>(&self, name: &str, scenarios: Vec<Scenario<O::Spec>>, ops: Vec<Op<O>>) {
-        if let Some(all) = &self.all {
-            if all == "all" || all == name {
-                self.explore(name, check::<O>().arguments(ops), "every scenario");
-            }
+        if self.name.as_deref().is_some_and(|wanted| wanted != name) {
+            return;
+        }
+        if let Scenarios::Every(around) = self.scenarios {
+            let check = check::<O>().arguments(ops).before(around).after(around);
+            self.explore(name, check, "every scenario");
             return;
         }
         for scenario in scenarios {
@@ -62,7 +77,7 @@ impl Wish {
     }
 
     fn explore<O: Object>(&self, name: &str, check: Check<O>, what: &str) {
-        let report = check.search(Search::Preemptions(self.preemptions)).time_limit(self.limit).report();
+        let report = check.search(self.search).time_limit(self.limit).report();
         let coverage = &report.coverage;
         let bound = coverage.least_bound.map_or(String::new(), |bound| format!(", bound {bound}"));
         let said = match &report.counterexample {
@@ -87,12 +102,24 @@ type Op<O> = <<O as Object>::Spec as Specification>::Op;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let number = |index: usize| words.get(index).and_then(|word| word.parse::<u32>().ok());
-    let wish = Wish {
-        preemptions: number(0).unwrap_or(1),
-        limit: Duration::from_secs(number(1).unwrap_or(60).into()),
-        all: words.get(2).cloned(),
+    let word = |index: usize| words.get(index).map(String::as_str);
+    let around = if word(3) == Some("bare") { 0 } else { 1 };
+    let (scenarios, name) = match word(2).unwrap_or("few") {
+        "few" => (Scenarios::Few, None),
+        "all" => (Scenarios::Every(around), None),
+        name => match name.strip_prefix("few:") {
+            Some(name) => (Scenarios::Few, Some(name.to_owned())),
+            None => (Scenarios::Every(around), Some(name.to_owned())),
+        },
     };
+    let search = match word(0).unwrap_or("1") {
+        "states" => Search::States,
+        "dpor" => Search::Dpor,
+        "auto" => Search::Auto,
+        bound => Search::Preemptions(bound.parse().unwrap_or(1)),
+    };
+    let seconds = word(1).and_then(|word| word.parse().ok()).unwrap_or(60);
+    let wish = Wish { search, limit: Duration::from_secs(seconds), scenarios, name };
     let ops = || vec![Insert(1), Insert(2), RemoveMin()];
     let keys = || vec![Add(1), Add(2), Remove(1), Remove(2), Contains(1)];
     wish.show::<CoarseHeap>("coarse-heap", queue(), ops());
