@@ -1,7 +1,9 @@
-//! The queues and sets under Valgrind: Memcheck (no access to freed memory, nothing lost) and Helgrind (no data race).
+//! The queues and sets, and the monitor's log, under Valgrind: Memcheck (no access to freed memory, nothing lost) and Helgrind (no data race).
 //!
 //! Every correct object is used by four threads for a few thousand operations (`subjects/examples/exercise.rs`), and any report fails. So that silence means something, Helgrind is also run on objects with
 //! a data race, and it fails if one of those is *not* reported. The shims tell Helgrind what atomics and locks order (`crates/sched/src/helgrind.rs`); what std and crossbeam-epoch do inside is in `subjects/helgrind.supp`, with reasons.
+//!
+//! The log is its own sources with the shims under them, on real threads (`crates/monitor/tests/it/outside.rs`). It shares nothing but atomics, of which Helgrind is told not to look at the bytes; so what its silence says is that nothing else is shared.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -23,7 +25,29 @@ pub fn run(tool: Option<&str>) -> Result<(), String> {
     let program = build()?;
     for tool in TOOLS.into_iter().filter(|one| tool.is_none_or(|tool| tool == *one)) {
         watch(tool, &program)?;
+        watch_log(tool)?;
     }
+    Ok(())
+}
+
+/// The log's own code.
+fn watch_log(tool: &str) -> Result<(), String> {
+    let started = Instant::now();
+    let runner: Vec<String> = std::iter::once("valgrind".to_owned()).chain(options(tool)).collect();
+    let runner = format!("target.'cfg(unix)'.runner={runner:?}");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["test", "--quiet", "--package", "linpoint-monitor", "--features", "linpoint/helgrind"]);
+    cargo.args(["--config", &runner, "--test", "it", "outside::", "--", "--test-threads=1", "--nocapture"]);
+    let output = cargo
+        .current_dir(crate::root())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {cargo:?}: {error}"))?;
+    let (out, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() || !out.contains("1 passed") {
+        return Err(format!("{tool} on the monitor's log:\n{out}{said}"));
+    }
+    println!("{tool} {:<36} no report, {:.1} s", "the monitor's log", started.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -87,18 +111,20 @@ fn watch(tool: &str, program: &Path) -> Result<(), String> {
 
 fn under(tool: &str, program: &Path, name: &str) -> Result<Output, String> {
     let mut valgrind = Command::new("valgrind");
-    valgrind.arg(format!("--tool={tool}")).arg(format!("--error-exitcode={REPORTED}"));
+    valgrind.args(options(tool)).arg(program).arg(name).stdin(Stdio::null());
+    valgrind.output().map_err(|error| format!("cannot run {valgrind:?}: {error}"))
+}
+
+fn options(tool: &str) -> Vec<String> {
     // Deep stacks, since the functions that suppressions name are at their lower end.
-    valgrind.arg("--num-callers=60");
+    let mut options =
+        vec![format!("--tool={tool}"), format!("--error-exitcode={REPORTED}"), "--num-callers=60".to_owned()];
     match tool {
         "helgrind" => {
             let suppressions = crate::root().join("subjects/helgrind.supp");
-            valgrind.arg(format!("--suppressions={}", suppressions.display()));
+            options.push(format!("--suppressions={}", suppressions.display()));
         }
-        _ => {
-            valgrind.args(["--leak-check=full", "--errors-for-leak-kinds=definite"]);
-        }
+        _ => options.extend(["--leak-check=full", "--errors-for-leak-kinds=definite"].map(str::to_owned)),
     }
-    valgrind.arg(program).arg(name).stdin(Stdio::null());
-    valgrind.output().map_err(|error| format!("cannot run {valgrind:?}: {error}"))
+    options
 }

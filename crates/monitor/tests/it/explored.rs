@@ -16,19 +16,19 @@ use crate::ring::ring;
 use crate::stamp::Stamps;
 use crate::unpack::Unpack;
 
-fn watched() -> Arc<Watched> {
+pub(crate) fn watched() -> Arc<Watched> {
     Arc::new(Watched::new(ObjectId(0), String::new(), Stamps::Numbers, Arc::default(), false))
 }
 
 /// A thread's log and its other end.
-fn log(words: usize, overflow: Overflow) -> (Local, Unpack) {
+pub(crate) fn log(words: usize, overflow: Overflow) -> (Local, Unpack) {
     let (producer, consumer) = ring(words);
     let since = Arc::new(AtomicU64::new(IDLE));
     (Local::new(0, producer, overflow, since), Unpack::new(consumer))
 }
 
 /// Everything that a ring has, as events.
-fn take(thread: u32, unpack: &mut Unpack) -> Vec<Event> {
+pub(crate) fn take(thread: u32, unpack: &mut Unpack) -> Vec<Event> {
     let (mut words, mut events) = (Vec::new(), Vec::new());
     unpack.take(|_, _| false, &mut words);
     assert!(
@@ -39,7 +39,7 @@ fn take(thread: u32, unpack: &mut Unpack) -> Vec<Event> {
 }
 
 /// The numbers in some events.
-fn numbers(events: &[Event]) -> Vec<u64> {
+pub(crate) fn numbers(events: &[Event]) -> Vec<u64> {
     let mut numbers: Vec<u64> =
         events.iter().filter(|event| event.what.takes_number()).map(|event| event.stamp).collect();
     numbers.sort_unstable();
@@ -47,7 +47,7 @@ fn numbers(events: &[Event]) -> Vec<u64> {
 }
 
 /// One operation with all its records.
-fn operate(local: &Local, on: &Watched) {
+pub(crate) fn operate(local: &Local, on: &Watched) {
     if local.call(on, 0, &7u64) {
         local.plain(on, Kind::Commit);
         local.answer(on, Kind::Return, &true);

@@ -74,5 +74,6 @@ mod registry {
 }
 
 mod explored;
+mod outside;
 mod ring_explored;
 mod views;
