@@ -202,10 +202,8 @@ impl Hosts {
     }
 
     fn greeting(&self, workers: usize) -> Vec<String> {
-        // What travels has a version of its own: it changes between two that are published.
-        let version = format!("{}, wire {}", env!("CARGO_PKG_VERSION"), crate::wire::VERSION);
         let shape = format!("{} hosts of {workers} workers", self.addresses.len());
-        vec![version, self.own.to_string(), shape, self.token.clone()]
+        vec![version(), self.own.to_string(), shape, self.token.clone()]
     }
 
     /// Connects to a host before this one.
@@ -333,6 +331,11 @@ fn hang_up_after(then: Instant, sockets: &[Option<TcpStream>], running: Weak<()>
     };
     // Without it a limit is only kept by hosts that answer.
     let _ = std::thread::Builder::new().name("linpoint-limit".to_owned()).spawn(wait);
+}
+
+/// What hosts must have in common. What travels has a version of its own: it changes between two that are published.
+pub fn version() -> String {
+    format!("{}, wire {}", env!("CARGO_PKG_VERSION"), crate::wire::VERSION)
 }
 
 const WRONG_TOKEN: &str = "its token is another one";

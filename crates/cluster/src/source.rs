@@ -285,6 +285,8 @@ pub struct Outlet {
     processes: usize,
     /// Which values of the table were sent to each worker.
     values: Vec<Vec<bool>>,
+    /// Where rows that travel are packed.
+    packing: Packing,
 }
 
 /// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for keys all over it.
@@ -336,6 +338,7 @@ impl Outlet {
             home_of_none: wire::home(&about.spec, &Value::Null, workers) as usize,
             processes: 0,
             values: vec![Vec::new(); workers],
+            packing: Default::default(),
             about,
         }
     }
@@ -397,7 +400,7 @@ impl Outlet {
     }
 
     /// Gives each worker its rows.
-    fn share(&self, rows: Vec<Operation>, batches: &mut [Batch]) {
+    fn share(&mut self, rows: Vec<Operation>, batches: &mut [Batch]) {
         match batches {
             [near, far] if self.host == (0..1) => self.share_by_two(rows, 0, near, far),
             [far, near] if self.host == (1..2) => self.share_by_two(rows, 1, near, far),
@@ -407,19 +410,21 @@ impl Outlet {
 
     /// Keeps the rows of the worker `own` of this process where they are, and packs those of the other one. Whose a row is is anybody's guess, so there is no branch on it: each is written to
     /// both places, and stays in one.
-    fn share_by_two(&self, mut rows: Vec<Operation>, own: usize, near: &mut Batch, far: &mut Batch) {
+    fn share_by_two(&mut self, mut rows: Vec<Operation>, own: usize, near: &mut Batch, far: &mut Batch) {
         let (mut kept, mut travelling) = (0, 0);
-        let mut packed = Packing::new(rows.iter().copied(), rows.len());
+        let mut packing = std::mem::take(&mut self.packing);
+        packing.begin(rows.iter().copied(), rows.len());
         for place in 0..rows.len() {
             let row = rows[place];
             let stays = self.home(row.key) == own;
             rows[kept] = row;
-            packed.put(travelling, &row);
+            packing.put(travelling, &row);
             kept += usize::from(stays);
             travelling += usize::from(!stays);
         }
         rows.truncate(kept);
-        (near.rows, far.rows) = (Rows::new(rows), packed.rows(travelling));
+        (near.rows, far.rows) = (Rows::new(rows), packing.rows(travelling));
+        self.packing = packing;
     }
 
     /// First the places of each one's rows are listed, without a branch on whose they are, for that is anybody's guess; then they are copied, list by list.

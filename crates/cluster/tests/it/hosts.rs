@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use linpoint_cluster::hosts::{Hosts, read_hosts};
+use linpoint_cluster::hosts::{Hosts, read_hosts, version};
 use linpoint_cluster::report::Outcome;
 use linpoint_cluster::run::{Feeds, Job, Named, RunError};
 use linpoint_cluster::source::FileFeed;
@@ -129,7 +129,7 @@ fn other_versions_and_tokens_are_refused_on_both_sides() {
         let waiting = scope.spawn(move || run(history, first, 0, 2));
         // A stranger does no harm; another version is a mistake that waiting does not mend.
         let shape = "2 hosts of 1 workers";
-        assert!(greet(&addresses[0], &[env!("CARGO_PKG_VERSION"), "1", shape, "guess"]).contains("token"));
+        assert!(greet(&addresses[0], &[&version(), "1", shape, "guess"]).contains("token"));
         assert!(
             greet(&addresses[0], &["0.0.1", "1", shape, "word"]).contains("versions differ: 0.0.1 there")
         );
@@ -174,7 +174,7 @@ fn a_host_that_cannot_read_makes_the_others_unknown() {
 fn a_host_that_hangs_does_not_outlast_the_time_limit() {
     let (history, addresses) = (history(), addresses(2));
     let (words, address) =
-        ([env!("CARGO_PKG_VERSION"), "1", "2 hosts of 1 workers", ""], addresses[0].clone());
+        ([version().as_str(), "1", "2 hosts of 1 workers", ""].map(str::to_owned), addresses[0].clone());
     let mut bytes = b"linpoint-hosts-1".to_vec();
     bytes.push(words.len() as u8);
     for word in words {

@@ -47,6 +47,8 @@ pub(super) struct Binary {
     processes: Vec<ProcessId>,
     /// Begins with none: keys are stored with one added.
     keys: Vec<KeyId>,
+    /// Are all of them [`as_stored`]?
+    keys_as_stored: bool,
     columns: Columns,
     count: u64,
     done: bool,
@@ -114,6 +116,7 @@ impl Binary {
             values: Vec::new(),
             processes: Vec::new(),
             keys: vec![KeyId::NONE],
+            keys_as_stored: true,
             columns: Columns::default(),
             count: 0,
             done,
@@ -146,7 +149,11 @@ impl Binary {
                 for name in &found.processes {
                     self.processes.push(process_id(symbols, name)?);
                 }
-                self.keys.extend(found.keys.iter().map(|name| symbols.key(name)));
+                for name in &found.keys {
+                    let key = symbols.key(name);
+                    self.keys_as_stored &= key == as_stored(self.keys.len() as u32);
+                    self.keys.push(key);
+                }
             }
             Kind::Rows => {
                 self.columns.read(payload)?;
@@ -188,6 +195,7 @@ impl Binary {
         let (returns, durations) = (&columns.returns[..count], &columns.durations[..count]);
         let (usual, names) = (&self.usual, self.processes.as_slice());
         let (keys, objects) = (&columns.keys[..count], self.keys.as_slice());
+        let as_they_are = self.keys_as_stored;
         let before = rows.len();
         let mut is_usual = true;
         let mut ret = columns.start;
@@ -199,7 +207,8 @@ impl Binary {
             row.call = ret.wrapping_sub(durations[i] as i64);
             row.arg = known.arg.plain(args[i]);
             row.result = known.result.plain(results[i]);
-            row.key = objects[keys[i] as usize];
+            // The table may be large, and is used all over.
+            row.key = if as_they_are { as_stored(keys[i]) } else { objects[keys[i] as usize] };
             is_usual &= known.arg.is_plain(args[i])
                 & known.result.is_plain(results[i])
                 & (row.call <= ret)
@@ -263,6 +272,13 @@ impl Binary {
         self.schema.check(known.op, value, what)?;
         Ok(shape.normalise(id))
     }
+}
+
+/// The key of a stored number where the keys of a file are the first that its symbols have, as they are where it is the only one.
+#[inline]
+fn as_stored(number: u32) -> KeyId {
+    const { assert!(KeyId::NONE.0 == u32::MAX) };
+    KeyId(number.wrapping_sub(1))
 }
 
 #[cold]
