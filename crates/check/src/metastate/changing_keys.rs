@@ -21,7 +21,7 @@ mod prune;
 use std::collections::BTreeMap;
 
 use linpoint_history::specs::codes::priority_queue as codes;
-use linpoint_history::{Kind, Operation, Spec, Value, ValueId};
+use linpoint_history::{Operation, Spec, Value, ValueId};
 use rustc_hash::FxHashSet;
 
 use self::open::{Act, Mask, Opens, bits};
@@ -287,14 +287,8 @@ impl OneByOne for ChangingKeys {
     }
 
     fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
-        let spec = cx.spec;
-        let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
-        if !kind_fits || spec.capacity.is_some() || spec.spurious {
-            let why = "the priority queue is bounded, or answers may be spurious";
-            return Err(Stop::Unsupported(why.into()));
-        }
-        self.greatest_first = spec.kind == Kind::PriorityQueueMax;
-        if let Value::List(contents) = &spec.initial {
+        self.greatest_first = super::priority_queue::gives_greatest_first(cx.spec)?;
+        if let Value::List(contents) = &cx.spec.initial {
             for value in contents.iter() {
                 let key = self.key(value)?;
                 change(&mut self.base, key, 1);

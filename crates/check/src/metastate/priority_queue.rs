@@ -16,7 +16,7 @@ mod steps;
 pub mod wildcards;
 
 use linpoint_history::specs::codes::priority_queue as codes;
-use linpoint_history::{Kind, Operation, Value, ValueId};
+use linpoint_history::{Builtin, Kind, Operation, Value, ValueId};
 use rustc_hash::FxHashSet;
 
 use self::contents::{Contents, Mask};
@@ -295,6 +295,16 @@ impl PriorityQueueMetastates {
     }
 }
 
+/// Does such a queue give the greatest first? Only those without a bound, whose answers mean what they say, are decided.
+pub(super) fn gives_greatest_first(spec: &Builtin) -> Result<bool, Stop> {
+    let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
+    if !kind_fits || spec.capacity.is_some() || spec.spurious {
+        let why = "the priority queue is bounded, or answers may be spurious";
+        return Err(Stop::Unsupported(why.into()));
+    }
+    Ok(spec.kind == Kind::PriorityQueueMax)
+}
+
 fn not_an_integer() -> Stop {
     Stop::Unsupported("a value is no integer".into())
 }
@@ -311,14 +321,8 @@ impl OneByOne for PriorityQueueMetastates {
     }
 
     fn start(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
-        let spec = cx.spec;
-        let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
-        if !kind_fits || spec.capacity.is_some() || spec.spurious {
-            let why = "the priority queue is bounded, or answers may be spurious";
-            return Err(Stop::Unsupported(why.into()));
-        }
-        self.greatest_first = spec.kind == Kind::PriorityQueueMax;
-        if let Value::List(contents) = &spec.initial {
+        self.greatest_first = gives_greatest_first(cx.spec)?;
+        if let Value::List(contents) = &cx.spec.initial {
             for value in contents.iter() {
                 let key = value.as_int().map(|n| self.key_of(n)).ok_or_else(not_an_integer)?;
                 self.contents.start_with(key);
