@@ -1,7 +1,7 @@
 //! How fast the dataflow is: a mixed history over many objects, one worker or several processes.
 //!
-//! `throughput make DIR OPERATIONS KEYS PARTS [HOT]` writes PARTS files for each of register, kv and queue, in the native binary form, with the share HOT of all
-//! operations on one key. `throughput run FILE@SPEC…` checks them in this process; `--hosts FILE --host N` makes it one
+//! `throughput make DIR OPERATIONS KEYS PARTS [HOT] [together]` writes PARTS files for each of register, kv and queue, in the native binary form, with the share HOT of all
+//! operations on one key. Each part has keys of its own, as where servers log their own; `together` makes one history and gives the processes to the parts in turn, so that every part has all keys, as where clients log what they did. `throughput run FILE@SPEC…` checks them in this process; `--hosts FILE --host N` makes it one
 //! of several, `--progress DIR` keeps progress there.
 //!
 //! `throughput kills DIR TIMES [SEED]` makes three million operations in DIR and checks them on two hosts, TIMES times: one of the two is killed (kill -9) at a random moment, and both are started again. The verdict and the
@@ -33,7 +33,7 @@ fn main() {
         Some("run") => run(&args[1..]),
         Some("kills") => kills::kills(&args[1..]),
         _ => println!(
-            "throughput make DIR OPERATIONS KEYS PARTS [HOT] | throughput run [--hosts FILE --host N] FILE@SPEC… | throughput kills DIR TIMES [SEED]"
+            "throughput make DIR OPERATIONS KEYS PARTS [HOT] [together] | throughput run [--hosts FILE --host N] FILE@SPEC… | throughput kills DIR TIMES [SEED]"
         ),
     }
 }
@@ -46,16 +46,26 @@ fn make(args: &[String]) {
     let hot: f64 = args.get(4).and_then(|text| text.parse().ok()).unwrap_or(0.0);
     std::fs::create_dir_all(&dir).expect("a directory");
     let mut rng = Rng::new(7);
+    let write = |spec: &str, part: u64, history: &History| {
+        let path = dir.join(format!("{spec}-{part}.bin"));
+        let mut out = BufWriter::new(std::fs::File::create(&path).expect("a file"));
+        let signature = specs::parse(spec).expect("a specification").signature().clone();
+        formats::write(Format::Binary, history, &signature, &mut out).expect("written");
+        println!("{}@{spec}", path.display());
+    };
     for spec in ["register", "kv", "queue"] {
+        let (share, own) = ((operations / 3 / parts).max(1), (keys / 3 / parts).max(1));
+        if args.iter().any(|arg| arg == "together") {
+            let History { operations, symbols } = history(spec, 0, own * parts, share * parts, hot, &mut rng);
+            for part in 0..parts {
+                let is_its = |row: &&Operation| u64::from(row.process().0) % parts == part;
+                let operations = operations.iter().filter(is_its).copied().collect();
+                write(spec, part, &History { operations, symbols: symbols.clone() });
+            }
+            continue;
+        }
         for part in 0..parts {
-            let share = (operations / 3 / parts).max(1);
-            let own = (keys / 3 / parts).max(1);
-            let history = history(spec, part * own, own, share, hot, &mut rng);
-            let path = dir.join(format!("{spec}-{part}.bin"));
-            let mut out = BufWriter::new(std::fs::File::create(&path).expect("a file"));
-            let signature = specs::parse(spec).expect("a specification").signature().clone();
-            formats::write(Format::Binary, &history, &signature, &mut out).expect("written");
-            println!("{}@{spec}", path.display());
+            write(spec, part, &history(spec, part * own, own, share, hot, &mut rng));
         }
     }
 }

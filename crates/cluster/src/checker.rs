@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::Clocks;
 use crate::object::{Object, World};
-use crate::progress::{Progress, Snapshot};
+use crate::progress::{Keeper, Snapshot};
 use crate::report::{Example, Found, Report, What};
 use crate::wire::{About, Batch, Notice, Wire};
 
@@ -49,13 +49,6 @@ pub struct Checker {
     pub violations: u64,
     /// Rows taken.
     pub taken: u64,
-}
-
-/// Where a worker keeps its progress.
-pub(crate) struct Keeper {
-    pub progress: Progress,
-    pub worker: usize,
-    pub workers: usize,
 }
 
 /// What the numbers of a source stand for here.
@@ -108,10 +101,10 @@ impl Checker {
         }
     }
 
-    /// A batch of this time comes in: its rows were not called before it.
-    pub fn receive(&mut self, time: i64, batch: Batch) {
+    /// A batch comes in.
+    pub fn receive(&mut self, batch: Batch) {
         self.received += 1;
-        self.inbox.insert((time, self.received), batch);
+        self.inbox.insert((batch.at, self.received), batch);
     }
 
     /// Takes what the frontier has passed, and the checkpoints on the way.
@@ -195,8 +188,8 @@ impl Checker {
             }
         }
         let sources = self.sources.iter().map(|remote| (remote.number, remote.about.clone())).collect();
-        let (of, worker, workers) = (keeper.progress.of.clone(), keeper.worker, keeper.workers);
-        let snapshot = Snapshot { of, mark, worker, workers, sources, objects };
+        let &Keeper { ref progress, worker, workers, homes } = keeper;
+        let snapshot = Snapshot { of: progress.of.clone(), mark, worker, workers, homes, sources, objects };
         if let Err(error) = keeper.progress.write(&snapshot) {
             self.troubles.push(format!("cannot keep progress in {}: {error}", keeper.progress.dir.display()));
             self.keeper = None;

@@ -175,6 +175,13 @@ impl Live {
                 return if keep_going { Turn::Sent } else { Turn::Failed };
             }
         };
+        if self.outlet.is_surprised(self.feed.symbols()) {
+            let why =
+                "it has an object that it did not have when it was read for the first time: it has changed";
+            read.troubles.push(format!("{}: {why}", self.outlet.about().name));
+            self.leave(&Notice::Lost { why: why.to_owned() }, out);
+            return if keep_going { Turn::Sent } else { Turn::Failed };
+        }
         if let Some(name) = self.feed.name() {
             self.outlet.rename(name);
         }

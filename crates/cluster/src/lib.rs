@@ -9,6 +9,8 @@
 pub mod checker;
 pub mod clock;
 pub mod collect;
+mod everyone;
+pub mod homes;
 pub mod hosts;
 mod intake;
 pub mod lead;

@@ -30,7 +30,7 @@ pub struct Progress {
 
 /// Checkpoints a worker keeps: one that lags takes a few fewer, and what counts is the newest that all have.
 const KEPT: usize = 8;
-const MAGIC: &[u8; 8] = b"linprog1";
+const MAGIC: &[u8; 8] = b"linprog2";
 
 /// A worker at a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,8 +39,33 @@ pub(crate) struct Snapshot {
     pub mark: i64,
     pub worker: usize,
     pub workers: usize,
+    /// What objects got their homes by.
+    pub homes: u64,
     pub sources: Vec<(u32, About)>,
     pub objects: Vec<Kept>,
+}
+
+/// Where a worker keeps its progress.
+pub(crate) struct Keeper {
+    pub progress: Progress,
+    pub worker: usize,
+    pub workers: usize,
+    /// What objects get their homes by.
+    pub homes: u64,
+}
+
+impl Keeper {
+    /// The marks of those of its checkpoints that are whole and of this run.
+    pub fn usable(&self) -> Vec<i64> {
+        let fits = |snapshot: Snapshot| {
+            snapshot.of == self.progress.of
+                && snapshot.workers == self.workers
+                && snapshot.homes == self.homes
+        };
+        let mut marks = self.progress.marks(self.worker);
+        marks.retain(|&mark| self.progress.read(self.worker, mark).is_some_and(fits));
+        marks
+    }
 }
 
 /// An object at a checkpoint.
@@ -174,16 +199,6 @@ impl Progress {
             rest.strip_suffix(".progress")?.parse().ok()
         };
         entries.filter_map(Result::ok).filter_map(mark).collect()
-    }
-
-    /// The marks of those checkpoints of a worker that are whole and of this run.
-    pub(crate) fn usable(&self, worker: usize, workers: usize) -> Vec<i64> {
-        let marks = self.marks(worker);
-        let fits = |snapshot: &Snapshot| snapshot.of == self.of && snapshot.workers == workers;
-        marks
-            .into_iter()
-            .filter(|&mark| self.read(worker, mark).is_some_and(|snapshot| fits(&snapshot)))
-            .collect()
     }
 
     /// Reads a checkpoint, if it is there and whole.

@@ -15,14 +15,16 @@ use thiserror::Error;
 use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::generic::operator::source;
-use timely::dataflow::operators::{Input, Probe, probe};
+use timely::dataflow::operators::{Capability, Probe, probe};
 use timely::scheduling::Activator;
 use timely::worker::Worker;
 
-use crate::checker::{Checker, Keeper};
+use crate::checker::Checker;
+use crate::everyone;
+use crate::homes;
 use crate::hosts::{GRACE, Hosts, HostsError};
 use crate::intake::{self, Intake, Live, More, Read};
-use crate::progress::Progress;
+use crate::progress::{Keeper, Progress};
 use crate::report::{Outcome, Report};
 use crate::source::{CHUNK, Feed, Outlet, Unreadable};
 use crate::wire::{About, Batch};
@@ -167,11 +169,12 @@ impl Job {
         let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
         let checker = Rc::new(RefCell::new(Checker::new(self.deadline, self.memory_bytes)));
         let mut shared = Read { troubles, ..Read::default() };
+        let assigned = homes::assign(worker, &feeds);
         if let Some(progress) = &self.progress {
             let (own, peers) = (worker.index(), worker.peers());
-            let marks = progress.usable(own, peers);
-            shared.from = agreed(worker, &marks);
-            let keeper = Keeper { progress: progress.clone(), worker: own, workers: peers };
+            let keeper =
+                Keeper { progress: progress.clone(), worker: own, workers: peers, homes: assigned.basis };
+            shared.from = agreed(worker, &keeper.usable());
             shared.resumed = checker.borrow_mut().resume(keeper, shared.from);
             let total: u64 = feeds.iter().filter_map(|named| named.feed.total()).sum();
             // Forty in all, whoever calls for them; and not so close that the newest ones of two workers could have none in common.
@@ -181,7 +184,14 @@ impl Job {
         }
         let shared = Rc::new(RefCell::new(shared));
         let held: Held = Rc::default();
-        let probe = self.dataflow(worker, feeds, &checker, &stop, &shared, &held);
+        let probe = self.dataflow(
+            worker,
+            feeds.into_iter().zip(assigned.homes).collect(),
+            &checker,
+            &stop,
+            &shared,
+            &held,
+        );
         let (mut told, mut passed) = (Instant::now(), i64::MIN);
         while !probe.done() {
             worker.step_or_park(Some(Duration::from_millis(50)));
@@ -217,7 +227,7 @@ impl Job {
     fn dataflow(
         &self,
         worker: &mut Worker,
-        feeds: Vec<Named>,
+        feeds: Vec<(Named, Option<Vec<u16>>)>,
         checker: &Rc<RefCell<Checker>>,
         stop: &Rc<Cell<bool>>,
         read: &Rc<RefCell<Read>>,
@@ -234,9 +244,9 @@ impl Job {
                 Intake::new(handle.clone(), Rc::clone(stop), self.keep_going, Rc::clone(read), travels);
             let rows = source(scope, "sources", |capability, info| {
                 let activator = scope.activator_for(info.address);
-                for (number, Named { about, feed }) in feeds.into_iter().enumerate() {
+                for (number, (Named { about, feed }, homes)) in feeds.into_iter().enumerate() {
                     let source = index as u32 * SOURCES + number as u32;
-                    let outlet = Outlet::new(source, about, peers, host.clone());
+                    let outlet = Outlet::new(source, about, peers, host.clone(), homes);
                     if feed.touches_across() {
                         read.borrow_mut().troubles.push(format!(
                             "source {}: operations of one process on different objects touch (one is called at the stamp at which the other returns), so objects are not independent",
@@ -249,8 +259,11 @@ impl Job {
                 move |output| {
                     let mut batches = Vec::new();
                     let more = intake.turn(&mut batches);
-                    for (capability, batch) in batches {
-                        output.session(&capability).give(batch);
+                    // All in one message a worker, at the earliest of their times: each message wakes up threads here and there.
+                    let times = batches.iter().map(|(capability, _)| capability);
+                    if let Some(earliest) = times.min_by_key(|capability| *capability.time()).cloned() {
+                        let timed = |(capability, batch): (Capability<i64>, Batch)| Batch { at: *capability.time(), ..batch };
+                        output.session(&earliest).give_iterator(batches.into_iter().map(timed));
                     }
                     match more {
                         More::Now => activator.activate(),
@@ -276,7 +289,7 @@ impl Job {
                         let mark = frontier.frontier().first().copied().unwrap_or(i64::MAX);
                         let mut checker = checker.borrow_mut();
                         input.for_each(|time, data| {
-                            data.drain(..).for_each(|batch| checker.receive(*time.time(), batch));
+                            data.drain(..).for_each(|batch| checker.receive(batch));
                             if stop_asked && !told && voice.is_none() {
                                 voice = Some(time.retain(0));
                             }
@@ -335,62 +348,14 @@ fn status_of(worker: usize, checker: &RefCell<Checker>, probe: &probe::Handle<i6
 /// The newest mark that all workers have.
 fn agreed(worker: &mut Worker, marks: &[i64]) -> Option<i64> {
     let peers = worker.peers();
-    let all: Rc<RefCell<Vec<i64>>> = Rc::default();
-    let handle = probe::Handle::new();
-    let kept = Rc::clone(&all);
-    let mut input = worker.dataflow::<u64, _, _>(|scope| {
-        let (input, stream) = scope.new_input::<Vec<(u64, i64)>>();
-        stream
-            .unary(Exchange::new(|(target, _): &(u64, i64)| *target), "agree", move |_, _| {
-                move |input, output| {
-                    input.for_each(|time, data| {
-                        kept.borrow_mut().extend(data.drain(..).map(|(_, mark)| mark));
-                        output.session(&time).give(());
-                    });
-                }
-            })
-            .container::<Vec<()>>()
-            .probe_with(&handle);
-        input
-    });
-    for target in 0..peers as u64 {
-        marks.iter().for_each(|&mark| input.send((target, mark)));
-    }
-    input.close();
-    while !handle.done() {
-        worker.step_or_park(Some(Duration::from_millis(50)));
-    }
-    let all = all.take();
+    let own = (0..peers as u64).flat_map(|target| marks.iter().map(move |&mark| (target, mark)));
+    let all: Vec<i64> = everyone::exchange(worker, own);
     let has_all = |mark: &&i64| all.iter().filter(|other| other == mark).count() == peers;
     marks.iter().filter(has_all).max().copied()
 }
 
 /// Brings all reports to the first worker of every host, so that all say the same.
 fn gather(worker: &mut Worker, report: Report, workers: usize) -> Vec<Report> {
-    let gathered: Rc<RefCell<Vec<Report>>> = Rc::default();
-    let handle = probe::Handle::new();
-    let kept = Rc::clone(&gathered);
-    let mut input = worker.dataflow::<u64, _, _>(|scope| {
-        let (input, stream) = scope.new_input::<Vec<(u64, Report)>>();
-        stream
-            .unary(Exchange::new(|(target, _): &(u64, Report)| *target), "gather", move |_, _| {
-                move |input, output| {
-                    input.for_each(|time, data| {
-                        kept.borrow_mut().extend(data.drain(..).map(|(_, report)| report));
-                        output.session(&time).give(());
-                    });
-                }
-            })
-            .container::<Vec<()>>()
-            .probe_with(&handle);
-        input
-    });
-    for first in (0..worker.peers()).step_by(workers) {
-        input.send((first as u64, report.clone()));
-    }
-    input.close();
-    while !handle.done() {
-        worker.step_or_park(Some(Duration::from_millis(50)));
-    }
-    gathered.take()
+    let firsts = (0..worker.peers()).step_by(workers);
+    everyone::exchange(worker, firsts.map(|first| (first as u64, report.clone())))
 }

@@ -11,8 +11,9 @@ use linpoint_history::formats::{self, Input, ProcessOrder, ReadOptions, Reader};
 use linpoint_history::history::return_order;
 use linpoint_history::{Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Value, ValueId};
 
+use crate::homes::{self, Table};
 use crate::run::Named;
-use crate::wire::{self, About, Batch, Notice, Packing, Rows, Wire};
+use crate::wire::{About, Batch, Notice, Packing, Rows, Wire};
 
 /// Rows handed out at a time.
 pub const CHUNK: usize = 1 << 12;
@@ -54,6 +55,11 @@ pub trait Feed {
     /// Rows in all, where that is known.
     fn total(&self) -> Option<u64> {
         None
+    }
+
+    /// Does [`Feed::symbols`] have all keys that will come?
+    fn knows_keys(&self) -> bool {
+        false
     }
 }
 
@@ -140,6 +146,7 @@ impl FileFeed {
         match &mut self.rows {
             Kept::Memory(kept) => rows.extend(kept.drain(..CHUNK.min(kept.len()))),
             Kept::File { reader, buffer, more } => {
+                buffer.reserve(CHUNK);
                 while *more && buffer.len() < CHUNK {
                     let from = buffer.len();
                     *more = reader.read(&mut self.symbols, buffer, CHUNK)?;
@@ -182,6 +189,10 @@ impl Feed for FileFeed {
 
     fn total(&self) -> Option<u64> {
         Some(self.total)
+    }
+
+    fn knows_keys(&self) -> bool {
+        true
     }
 }
 
@@ -278,8 +289,10 @@ pub struct Outlet {
     workers: usize,
     /// The workers of this process: what they get is moved and need not be packed.
     host: Range<u64>,
-    /// The worker of each key.
-    homes: Homes,
+    /// The worker of each key so far.
+    homes: Table,
+    /// The same of all keys, where they were assigned beforehand.
+    assigned: Option<Vec<u16>>,
     home_of_none: usize,
     /// How many processes were sent to all.
     processes: usize,
@@ -289,53 +302,24 @@ pub struct Outlet {
     packing: Packing,
 }
 
-/// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for keys all over it.
-struct Homes {
-    words: Vec<u64>,
-    /// A power of two, so that no key is in two words; its logarithm.
-    bits: u32,
-    count: usize,
-}
-
-impl Homes {
-    fn new(workers: usize) -> Homes {
-        let needed = usize::BITS - workers.saturating_sub(1).leading_zeros();
-        Homes { words: Vec::new(), bits: needed.max(1).next_power_of_two().ilog2(), count: 0 }
-    }
-
-    fn push(&mut self, home: usize) {
-        let (word, shift) = self.place(self.count);
-        if word == self.words.len() {
-            self.words.push(0);
-        }
-        self.words[word] |= (home as u64) << shift;
-        self.count += 1;
-    }
-
-    #[inline]
-    fn of(&self, key: usize) -> usize {
-        let (word, shift) = self.place(key);
-        (self.words[word] >> shift & ((1 << (1 << self.bits)) - 1)) as usize
-    }
-
-    #[inline]
-    fn place(&self, key: usize) -> (usize, u32) {
-        let each = 6 - self.bits;
-        (key >> each, ((key & ((1 << each) - 1)) as u32) << self.bits)
-    }
-}
-
 impl Outlet {
-    /// For source number `source` of a run with so many workers, of which those of `host` are in this process.
-    pub fn new(source: u32, about: About, workers: usize, host: Range<u64>) -> Outlet {
+    /// For source number `source` of a run with so many workers, of which those of `host` are in this process. Its keys have these homes, or theirs by name.
+    pub fn new(
+        source: u32,
+        about: About,
+        workers: usize,
+        host: Range<u64>,
+        assigned: Option<Vec<u16>>,
+    ) -> Outlet {
         assert!(workers <= 1 << 16, "a run has at most 65,536 workers");
         Outlet {
             source,
             told: false,
             workers,
             host,
-            homes: Homes::new(workers),
-            home_of_none: wire::home(&about.spec, &Value::Null, workers) as usize,
+            homes: Table::new(workers),
+            assigned,
+            home_of_none: homes::by_name(&about.spec, &Value::Null, workers) as usize,
             processes: 0,
             values: vec![Vec::new(); workers],
             packing: Default::default(),
@@ -355,6 +339,11 @@ impl Outlet {
         &self.about
     }
 
+    /// Are there keys that no home was found for when that was done? Then others may look for them elsewhere.
+    pub fn is_surprised(&self, symbols: &Symbols) -> bool {
+        self.assigned.as_ref().is_some_and(|homes| symbols.key_count() > homes.len())
+    }
+
     /// One batch a worker that gets something.
     pub fn batches(&mut self, rows: Vec<Operation>, symbols: &Symbols) -> Vec<Batch> {
         let mut batches: Vec<Batch> = (0..self.workers as u64)
@@ -364,9 +353,12 @@ impl Outlet {
             batches.iter_mut().for_each(|batch| batch.about = Some(self.about.clone()));
             self.told = true;
         }
-        for key in self.homes.count..symbols.key_count() {
+        for key in self.homes.len()..symbols.key_count() {
             let name = symbols.key_name(KeyId(key as u32));
-            let home = wire::home(&self.about.spec, &name, self.workers) as usize;
+            let home = match self.assigned.as_ref().and_then(|homes| homes.get(key)) {
+                Some(&home) => usize::from(home),
+                None => homes::by_name(&self.about.spec, &name, self.workers) as usize,
+            };
             self.homes.push(home);
             batches[home].keys.push((key as u32, Wire(name)));
         }
@@ -401,6 +393,13 @@ impl Outlet {
 
     /// Gives each worker its rows.
     fn share(&mut self, rows: Vec<Operation>, batches: &mut [Batch]) {
+        if let Some(only) = self.homes.only()
+            && (only == self.home_of_none || rows.iter().all(|row| row.key != KeyId::NONE))
+        {
+            let near = self.host.contains(&(only as u64));
+            batches[only].rows = if near { Rows::new(rows) } else { Rows::packed(rows.iter().copied()) };
+            return;
+        }
         match batches {
             [near, far] if self.host == (0..1) => self.share_by_two(rows, 0, near, far),
             [far, near] if self.host == (1..2) => self.share_by_two(rows, 1, near, far),
@@ -501,17 +500,6 @@ mod tests {
     use linpoint_history::{OpCode, ProcessId};
 
     #[test]
-    fn a_home_comes_back_for_any_number_of_workers() {
-        let mut rng = Rng::new(3);
-        for workers in [1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 1 << 16] {
-            let mut homes = Homes::new(workers);
-            let wanted: Vec<usize> = (0..500).map(|_| rng.below(workers as u64) as usize).collect();
-            wanted.iter().for_each(|&home| homes.push(home));
-            assert!((0..500).all(|key| homes.of(key) == wanted[key]), "{workers} workers");
-        }
-    }
-
-    #[test]
     fn two_workers_get_what_many_would() {
         let mut symbols = Symbols::new();
         let keys: Vec<KeyId> = (0..50).map(|key| symbols.key(&Value::Int(key))).collect();
@@ -526,7 +514,7 @@ mod tests {
             .collect();
         let about = About { name: "f".to_owned(), spec: "queue".to_owned(), initial: None, epsilon: 0 };
         for host in [0..1, 1..2] {
-            let mut outlet = Outlet::new(0, about.clone(), 2, host);
+            let mut outlet = Outlet::new(0, about.clone(), 2, host, None);
             // Of the keys; the rows are shared below, in both ways.
             outlet.batches(Vec::new(), &symbols);
             let mut ways = [(); 2].map(|()| vec![Batch::default(), Batch { target: 1, ..Batch::default() }]);
@@ -543,5 +531,34 @@ mod tests {
             assert_eq!(quick, plain);
             assert!(quick.iter().all(|rows| !rows.is_empty()));
         }
+    }
+
+    #[test]
+    fn rows_go_where_their_keys_were_assigned_to() {
+        let mut symbols = Symbols::new();
+        let rows: Vec<Operation> = (0..90)
+            .map(|place| {
+                let mut row = Operation::new(ProcessId(0), OpCode(1));
+                row.key = symbols.key(&Value::Int(i64::from(place) % 30));
+                row
+            })
+            .collect();
+        let about = About { name: "f".to_owned(), spec: "queue".to_owned(), initial: None, epsilon: 0 };
+        for assigned in [vec![1; 30], vec![0; 30], (0..30).map(|key| u16::from(key % 3 == 0)).collect()] {
+            for host in [0..1, 1..2] {
+                let mut outlet = Outlet::new(0, about.clone(), 2, host, Some(assigned.clone()));
+                let mut count = 0;
+                for batch in outlet.batches(rows.clone(), &symbols) {
+                    count += batch.rows.len();
+                    let is_its = |key: u32| u64::from(assigned[key as usize]) == batch.target;
+                    assert!(batch.keys.iter().all(|(key, _)| is_its(*key)));
+                    batch.rows.chunks(7, |rows| assert!(rows.iter().all(|row| is_its(row.key.0))));
+                }
+                assert_eq!(count, rows.len());
+                assert!(!outlet.is_surprised(&symbols));
+            }
+        }
+        let outlet = Outlet::new(0, about, 2, 0..1, Some(vec![1; 29]));
+        assert!(outlet.is_surprised(&symbols));
     }
 }

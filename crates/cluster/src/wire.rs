@@ -15,7 +15,7 @@ pub(crate) use self::rows::Packing;
 pub use self::rows::Rows;
 
 /// Of all that follows: two hosts with different ones do not understand each other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Rows of one source for one worker.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub struct Batch {
     pub target: u64,
     /// The source's number among all sources of the run.
     pub source: u32,
+    /// The time it is of: its rows were not called before. It travels at this time or an earlier one.
+    pub at: i64,
     /// What the source is; in the first batch for a worker.
     pub about: Option<About>,
     /// New keys, processes and large values, by their numbers.
@@ -156,16 +158,6 @@ pub(crate) fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; 
     let (taken, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(taken)
-}
-
-/// Which of `workers` an object belongs to: the same on every machine (FNV-1a).
-pub fn home(spec: &str, key: &Value, workers: usize) -> u64 {
-    let mut bytes = spec.as_bytes().to_vec();
-    write_value(key, &mut bytes);
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    (hash ^ hash >> 32) % workers.max(1) as u64
 }
 
 #[cfg(test)]

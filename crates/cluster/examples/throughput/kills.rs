@@ -50,6 +50,10 @@ impl Feed for Counting {
     fn total(&self) -> Option<u64> {
         self.feed.total()
     }
+
+    fn knows_keys(&self) -> bool {
+        self.feed.knows_keys()
+    }
 }
 
 fn counted(path: &Path) -> u64 {

@@ -30,7 +30,8 @@ pub fn plan(rng: &mut Rng) -> (String, Plan) {
     plan.seed = rng.bits();
     plan.overlap = *rng.pick(&[0.05, 0.5, 2.0]);
     plan.values = if rng.chance(0.5) { Values::Distinct } else { Values::Repeated(1 + rng.below(4) as u32) };
-    plan.keys = rng.below(4) as u32;
+    // Of many keys most are used by one process.
+    plan.keys = *rng.pick(&[0, 1, 2, 3, 40]);
     plan.pending = *rng.pick(&[0.0, 0.0, 0.03]);
     plan.empties = *rng.pick(&[0.0, 0.2]);
     plan.rare = *rng.pick(&[0.0, 0.2]);
@@ -51,8 +52,9 @@ pub fn compare(seed: u64, count: usize) -> [usize; 3] {
         let spoiled = rng.chance(0.5);
         let split = Split {
             sources: 1 + rng.below(4) as usize,
-            workers: 1 + rng.below(2) as usize,
+            workers: 1 + rng.below(3) as usize,
             seed: rng.bits(),
+            known: rng.chance(0.5),
             ..Split::default()
         };
         let Some(history) = made(&plan, spoiled) else { continue };

@@ -10,7 +10,7 @@ use linpoint_cluster::source::{Feed, Pulled};
 use linpoint_cluster::wire::{About, Wire};
 use linpoint_history::history::return_order;
 use linpoint_history::rng::Rng;
-use linpoint_history::{Diagnostic, History, Operation, Symbols, Value};
+use linpoint_history::{Diagnostic, History, KeyId, Operation, Symbols, Value};
 
 /// Rows in chunks of random lengths, with pauses.
 pub struct Moody {
@@ -21,6 +21,8 @@ pub struct Moody {
     longest: u64,
     /// Rows after which it cannot be read on.
     fails: Option<usize>,
+    /// Does it know its keys, and how many rows it has?
+    knows: Option<u64>,
 }
 
 impl Moody {
@@ -31,7 +33,24 @@ impl Moody {
         pending.sort_by_key(|row| std::cmp::Reverse(row.call));
         let mut rng = Rng::new(seed);
         let longest = 1 + rng.below(60);
-        Moody { rows: rows.into(), pending, symbols, rng, longest, fails }
+        Moody { rows: rows.into(), pending, symbols, rng, longest, fails, knows: None }
+    }
+
+    /// As [`Moody::new`], with symbols of its own: it knows its keys, and no others.
+    pub fn knowing(rows: Vec<Operation>, symbols: &Symbols, seed: u64, fails: Option<usize>) -> Moody {
+        let (mut own, mut renamed) = (Symbols::new(), Vec::new());
+        for row in rows {
+            let mut other = Operation::new(own.process(&symbols.process_name(row.process())), row.op());
+            (other.call, other.ret) = (row.call, row.ret);
+            (other.arg, other.result) =
+                (own.intern(&symbols.value(row.arg)), own.intern(&symbols.value(row.result)));
+            if row.key != KeyId::NONE {
+                other.key = own.key(&symbols.key_name(row.key));
+            }
+            renamed.push(other);
+        }
+        let knows = Some(renamed.len() as u64);
+        Moody { knows, ..Moody::new(renamed, own, seed, fails) }
     }
 }
 
@@ -58,6 +77,14 @@ impl Feed for Moody {
     fn symbols(&self) -> &Symbols {
         &self.symbols
     }
+
+    fn total(&self) -> Option<u64> {
+        self.knows
+    }
+
+    fn knows_keys(&self) -> bool {
+        self.knows.is_some()
+    }
 }
 
 /// How a history is delivered.
@@ -67,6 +94,8 @@ pub struct Split {
     pub workers: usize,
     pub seed: u64,
     pub epsilon: i64,
+    /// Do sources know their keys, all of them?
+    pub known: bool,
     /// Sources cannot be read on after so many rows.
     pub fails: Option<usize>,
     /// Are the others read on then?
@@ -91,6 +120,10 @@ pub fn run(history: &History, spec: &str, initial: Option<Value>, split: &Split)
     let split = split.clone();
     let feeds: Feeds = Arc::new(move |worker| {
         let mine = parts.iter().enumerate().filter(|(part, _)| part % split.workers == worker);
+        let feed = |part: usize, rows: &Vec<Operation>| match split.known {
+            true => Moody::knowing(rows.clone(), &symbols, split.seed + part as u64, split.fails),
+            false => Moody::new(rows.clone(), symbols.clone(), split.seed + part as u64, split.fails),
+        };
         let named = |(part, rows): (usize, &Vec<Operation>)| Named {
             about: About {
                 name: format!("part {part}"),
@@ -98,7 +131,7 @@ pub fn run(history: &History, spec: &str, initial: Option<Value>, split: &Split)
                 initial: initial.clone().map(Wire),
                 epsilon: split.epsilon,
             },
-            feed: Box::new(Moody::new(rows.clone(), symbols.clone(), split.seed + part as u64, split.fails)),
+            feed: Box::new(feed(part, rows)),
         };
         Ok(mine.map(named).collect())
     });

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use linpoint_cluster::run::{Feeds, Job, Named};
 use linpoint_cluster::source::{Feed, Pulled, Unreadable};
 use linpoint_cluster::wire::About;
-use linpoint_history::{Diagnostic, History, Operation, Symbols};
+use linpoint_history::specs::codes;
+use linpoint_history::{Diagnostic, History, Operation, Symbols, Value};
 
 use crate::agree;
 use crate::feeds::{self, Moody, Split};
@@ -96,6 +97,8 @@ fn clocks_within_their_bounds_raise_no_false_alarm() {
 struct Scripted {
     chunks: Vec<(Vec<Operation>, i64)>,
     symbols: Symbols,
+    /// What it has from its second chunk on, and did not know of.
+    surprise: Option<Symbols>,
 }
 
 impl Feed for Scripted {
@@ -104,12 +107,21 @@ impl Feed for Scripted {
             return Ok(Pulled::End);
         }
         let (chunk, floor) = self.chunks.remove(0);
+        if self.chunks.is_empty()
+            && let Some(symbols) = self.surprise.take()
+        {
+            self.symbols = symbols;
+        }
         rows.extend(chunk);
         Ok(Pulled::Rows { floor })
     }
 
     fn symbols(&self) -> &Symbols {
         &self.symbols
+    }
+
+    fn knows_keys(&self) -> bool {
+        true
     }
 }
 
@@ -131,7 +143,7 @@ fn what_comes_late_makes_its_object_unknown() {
             vec![(Vec::new(), first.call + 1), (vec![*first], first.call + 1), (rest.to_vec(), i64::MAX)];
         let symbols = history.symbols.clone();
         let feeds: Feeds = Arc::new(move |worker| {
-            let feed = Scripted { chunks: chunks.clone(), symbols: symbols.clone() };
+            let feed = Scripted { chunks: chunks.clone(), symbols: symbols.clone(), surprise: None };
             let named = Named { about: about("late", "register"), feed: Box::new(feed) };
             Ok(if worker == 0 { vec![named] } else { Vec::new() })
         });
@@ -143,6 +155,41 @@ fn what_comes_late_makes_its_object_unknown() {
             outcome.report
         );
         assert_eq!(outcome.report.unknowns, 1, "{:?}", outcome.report);
+    }
+}
+
+/// A file that has an object when it is read again that it did not have before: others may have sent their operations on it elsewhere, so nothing is said of what comes then.
+#[test]
+fn a_file_that_has_changed_is_no_violation_and_does_not_hold() {
+    for keep_going in [false, true] {
+        let (mut before, mut after, mut other) = (Symbols::new(), Symbols::new(), Symbols::new());
+        // Register "b" is written by the other source, and read by this one, which did not know that it would.
+        let row = |symbols: &mut Symbols, at: i64, key: &str, process: i64, write: bool| {
+            let op = if write { codes::register::WRITE } else { codes::register::READ };
+            let mut row = Operation::new(symbols.process(&Value::Int(process)), op);
+            (row.call, row.ret, row.key) = (at, at + 1, symbols.key(&Value::text(key)));
+            *(if write { &mut row.arg } else { &mut row.result }) = symbols.intern(&Value::Int(7));
+            row
+        };
+        let first = row(&mut before, 1, "a", 0, true);
+        row(&mut after, 1, "a", 0, true);
+        let second = row(&mut after, 21, "b", 0, false);
+        let written = row(&mut other, 11, "b", 1, true);
+        let feeds: Feeds = Arc::new(move |worker| {
+            let own = Scripted {
+                chunks: vec![(vec![first], 20), (vec![second], i64::MAX)],
+                symbols: before.clone(),
+                surprise: Some(after.clone()),
+            };
+            let another =
+                Scripted { chunks: vec![(vec![written], i64::MAX)], symbols: other.clone(), surprise: None };
+            let feed = Box::new(if worker == 0 { own } else { another });
+            Ok(vec![Named { about: about(&format!("source {worker}"), "register"), feed }])
+        });
+        let outcome = Job { workers: 2, keep_going, ..Job::new(feeds) }.run().expect("a run");
+        assert!(matches!(outcome.answer().0.verdict, Verdict::Unknown(_)), "{:?}", outcome.report);
+        let said = outcome.report.troubles.join(" ");
+        assert!(said.contains("source 0") && said.contains("it has changed"), "{said}");
     }
 }
 

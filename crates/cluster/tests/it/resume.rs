@@ -29,6 +29,7 @@ fn interrupted_runs_come_to_the_same_end() {
             sources: 1 + rng.below(3) as usize,
             workers: 1 + rng.below(2) as usize,
             seed: rng.bits(),
+            known: rng.chance(0.5),
             progress: Some(progress),
             ..Split::default()
         };

@@ -1,0 +1,296 @@
+//! Where objects live: the worker that checks an object, which all its operations travel to.
+//!
+//! Any choice is right as long as all sources make the same. Two are made here:
+//!
+//! - **By name**: a hash of specification and key. It needs to know nothing, so it serves streams, whose keys nobody knows beforehand.
+//! - **Where they are read**: files are read twice, so after the first reading all keys are known. The workers tell each other which they have: each key to its *clerk*, the worker that has it by name. A key that the
+//!   sources of one worker have to themselves stays there, and its rows do not travel; one that several have goes to its home by name. A fleet whose servers log each their own part of the keys exchanges next to nothing.
+//!
+//! **Balance.** A worker that reads more than its part of all rows keeps only that part of its own keys, and gives the others, by their hash, to those that read less.
+//!
+//! **All sources agree.** What a clerk says of a key depends on the key's hash, on who has it and on how many rows each worker reads, and is said to all who have it. Two keys with one hash share their fate, which does no harm. The object without a
+//! name, and a key called null, which is the same, always live by name. If a single source of a run does not know its keys, all objects live by name. A file that has another key when it is read again has changed: it counts as broken off.
+
+use linpoint_history::{KeyId, Symbols, Value};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use timely::worker::Worker;
+
+use crate::everyone;
+use crate::run::Named;
+use crate::wire::write_value;
+
+/// The home of an object by name: the same on every machine.
+pub fn by_name(spec: &str, key: &Value, workers: usize) -> u64 {
+    home_of(hash(spec, key, &mut Vec::new()), workers)
+}
+
+fn home_of(hash: u64, workers: usize) -> u64 {
+    (hash ^ hash >> 32) % workers.max(1) as u64
+}
+
+/// FNV-1a; `bytes` is room for it.
+fn hash(spec: &str, key: &Value, bytes: &mut Vec<u8>) -> u64 {
+    bytes.clear();
+    bytes.extend_from_slice(spec.as_bytes());
+    write_value(key, bytes);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// The homes of the keys of a worker's sources.
+#[derive(Default)]
+pub(crate) struct Assigned {
+    /// For each source, by key; none: by name.
+    pub homes: Vec<Option<Vec<u16>>>,
+    /// What they were assigned by: a run that goes on must have the same.
+    pub basis: u64,
+}
+
+/// What a worker tells a clerk.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Claim {
+    worker: u64,
+    /// Are all keys of its sources known?
+    known: bool,
+    /// Rows that its sources have.
+    rows: u64,
+    /// The keys of its sources that this is the clerk of.
+    hashes: Vec<u64>,
+}
+
+/// What a clerk answers: the homes of those keys.
+type Answer = (u64, Vec<u16>);
+
+/// Assigns homes to all keys, together with all other workers.
+pub(crate) fn assign(worker: &mut Worker, feeds: &[Named]) -> Assigned {
+    let (own, peers) = (worker.index() as u64, worker.peers());
+    let by_name = || Assigned { homes: feeds.iter().map(|_| None).collect(), basis: 0 };
+    if peers == 1 {
+        return by_name();
+    }
+    let known = feeds.iter().all(|named| named.feed.knows_keys());
+    let rows = feeds.iter().filter_map(|named| named.feed.total()).sum();
+    let empty = Claim { worker: own, known, rows, hashes: Vec::new() };
+    let mut claims = vec![empty; peers];
+    let keys: Vec<Vec<Option<u64>>> =
+        if known { feeds.iter().map(|named| hashes(named).collect()).collect() } else { Vec::new() };
+    for hash in keys.iter().flatten().flatten() {
+        claims[home_of(*hash, peers) as usize].hashes.push(*hash);
+    }
+    let mut claims = everyone::exchange(worker, (0..).zip(claims));
+    claims.sort_by_key(|claim| claim.worker);
+    if !claims.iter().all(|claim| claim.known) {
+        return by_name();
+    }
+    let rows: Vec<u64> = claims.iter().map(|claim| claim.rows).collect();
+    let answers = answers(&claims, &Balance::new(&rows), own as u16);
+    let mut answers = everyone::exchange(worker, answers.into_iter().map(|(to, homes)| (to, (own, homes))));
+    answers.sort_by_key(|(clerk, _): &Answer| *clerk);
+    let mut answers: Vec<_> = answers.into_iter().map(|(_, homes)| homes.into_iter()).collect();
+    let mut home = |hash: &Option<u64>, spec: &str| match *hash {
+        Some(hash) => answers.get_mut(home_of(hash, peers) as usize)?.next(),
+        None => Some(self::by_name(spec, &Value::Null, peers) as u16),
+    };
+    let homes = feeds.iter().zip(&keys).map(|(named, keys)| {
+        keys.iter().map(|hash| home(hash, &named.about.spec)).collect::<Option<Vec<u16>>>()
+    });
+    let homes: Option<Vec<_>> = homes.collect();
+    let homes = homes.expect("every key was claimed, and every claim is answered");
+    let basis = rows.iter().fold(peers as u64, |basis, &rows| mixed(basis ^ rows));
+    Assigned { homes: homes.into_iter().map(Some).collect(), basis }
+}
+
+/// The hashes of a source's keys; none of one called null.
+fn hashes(named: &Named) -> impl Iterator<Item = Option<u64>> {
+    let symbols: &Symbols = named.feed.symbols();
+    let mut bytes = Vec::new();
+    (0..symbols.key_count()).map(move |key| {
+        let name = symbols.key_name(KeyId(key as u32));
+        (name != Value::Null).then(|| hash(&named.about.spec, &name, &mut bytes))
+    })
+}
+
+/// What a clerk answers to each who claims.
+fn answers(claims: &[Claim], balance: &Balance, clerk: u16) -> Vec<(u64, Vec<u16>)> {
+    // The only worker that has a key, if there is only one.
+    let most = claims.iter().map(|claim| claim.hashes.len()).max().unwrap_or_default();
+    let mut owners: FxHashMap<u64, Option<u16>> =
+        FxHashMap::with_capacity_and_hasher(most, Default::default());
+    for claim in claims {
+        let owner = claim.worker as u16;
+        for &hash in &claim.hashes {
+            let only = owners.entry(hash).or_insert(Some(owner));
+            *only = only.filter(|only| *only == owner);
+        }
+    }
+    let home = |hash: &u64| match owners[hash] {
+        Some(only) => balance.home(*hash, only),
+        None => clerk,
+    };
+    claims.iter().map(|claim| (claim.worker, claim.hashes.iter().map(home).collect())).collect()
+}
+
+/// Which part of the keys that a worker has to itself stays with it, and where the others go.
+struct Balance {
+    /// Of 2^32.
+    stays: Vec<u64>,
+    /// What the workers up to this one could take.
+    room: Vec<u64>,
+}
+
+impl Balance {
+    /// Workers read so many rows each.
+    fn new(rows: &[u64]) -> Balance {
+        let all: u128 = rows.iter().map(|&rows| u128::from(rows)).sum();
+        let fair = (all / rows.len().max(1) as u128) as u64;
+        let stays = |&own: &u64| match own {
+            // A little more is not worth a journey.
+            own if own <= fair.saturating_add(fair / 16) => 1 << 32,
+            own => ((u128::from(fair) << 32) / u128::from(own)) as u64,
+        };
+        let mut all = 0u64;
+        let room = rows.iter().map(|&own| {
+            all = all.saturating_add(fair.saturating_sub(own));
+            all
+        });
+        Balance { stays: rows.iter().map(stays).collect(), room: room.collect() }
+    }
+
+    /// The home of a key that only this worker has.
+    fn home(&self, hash: u64, only: u16) -> u16 {
+        let (draw, stays) = (mixed(hash) >> 32, self.stays[usize::from(only)]);
+        let room = self.room.last().copied().unwrap_or_default();
+        if draw < stays || room == 0 {
+            return only;
+        }
+        let point = u128::from(draw - stays) * u128::from(room) / u128::from((1 << 32) - stays);
+        self.room.partition_point(|&upto| u128::from(upto) <= point) as u16
+    }
+}
+
+/// Every bit depends on every bit (Steele et al. 2014).
+fn mixed(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+/// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for keys all over it.
+pub(crate) struct Table {
+    words: Vec<u64>,
+    /// A power of two, so that no key is in two words; its logarithm.
+    bits: u32,
+    count: usize,
+    /// The home of all, while they have the same.
+    only: Option<usize>,
+}
+
+impl Table {
+    /// Of a run with so many workers.
+    pub fn new(workers: usize) -> Table {
+        let needed = usize::BITS - workers.saturating_sub(1).leading_zeros();
+        Table { words: Vec::new(), bits: needed.max(1).next_power_of_two().ilog2(), count: 0, only: None }
+    }
+
+    /// Keys so far.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The home of all keys, if they have the same.
+    pub fn only(&self) -> Option<usize> {
+        self.only
+    }
+
+    /// The home of the next key.
+    pub fn push(&mut self, home: usize) {
+        let (word, shift) = self.place(self.count);
+        if word == self.words.len() {
+            self.words.push(0);
+        }
+        self.words[word] |= (home as u64) << shift;
+        self.only = if self.count == 0 { Some(home) } else { self.only.filter(|&only| only == home) };
+        self.count += 1;
+    }
+
+    /// The home of a key.
+    #[inline]
+    pub fn of(&self, key: usize) -> usize {
+        let (word, shift) = self.place(key);
+        (self.words[word] >> shift & ((1 << (1 << self.bits)) - 1)) as usize
+    }
+
+    #[inline]
+    fn place(&self, key: usize) -> (usize, u32) {
+        let each = 6 - self.bits;
+        (key >> each, ((key & ((1 << each) - 1)) as u32) << self.bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linpoint_history::rng::Rng;
+
+    #[test]
+    fn a_home_comes_back_for_any_number_of_workers() {
+        let mut rng = Rng::new(3);
+        for workers in [1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 1 << 16] {
+            let mut homes = Table::new(workers);
+            let wanted: Vec<usize> = (0..500).map(|_| rng.below(workers as u64) as usize).collect();
+            wanted.iter().for_each(|&home| homes.push(home));
+            assert!((0..500).all(|key| homes.of(key) == wanted[key]), "{workers} workers");
+            assert_eq!(homes.only(), (workers == 1).then_some(0));
+        }
+    }
+
+    /// The keys of each worker, as numbers; how many live where.
+    fn counts(rows: &[u64], keys: &[Vec<u64>]) -> Vec<usize> {
+        let claim = |worker: usize| Claim {
+            worker: worker as u64,
+            known: true,
+            rows: rows[worker],
+            hashes: keys[worker].iter().map(|&key| mixed(key)).collect(),
+        };
+        let claims: Vec<Claim> = (0..rows.len()).map(claim).collect();
+        let mut homes: FxHashMap<u64, u16> = FxHashMap::default();
+        for clerk in 0..rows.len() {
+            let own = |hash: &u64| home_of(*hash, rows.len()) == clerk as u64;
+            let part = |claim: &Claim| Claim {
+                hashes: claim.hashes.iter().copied().filter(own).collect(),
+                ..claim.clone()
+            };
+            let part: Vec<Claim> = claims.iter().map(part).collect();
+            for ((_, answered), claim) in answers(&part, &Balance::new(rows), clerk as u16).iter().zip(&part)
+            {
+                for (&hash, &home) in claim.hashes.iter().zip(answered) {
+                    assert_eq!(*homes.entry(hash).or_insert(home), home, "all hear the same of a key");
+                }
+            }
+        }
+        let mut counts = vec![0; rows.len()];
+        homes.values().for_each(|&home| counts[usize::from(home)] += 1);
+        counts
+    }
+
+    #[test]
+    fn keys_stay_where_they_are_read_as_far_as_all_have_the_same_to_do() {
+        let keys = |range: std::ops::Range<u64>| range.collect::<Vec<_>>();
+        assert_eq!(counts(&[500, 510], &[keys(0..1_000), keys(1_000..1_500)]), [1_000, 500]);
+        let near = |counts: Vec<usize>, wanted: &[usize]| {
+            let close = counts.iter().zip(wanted).all(|(count, wanted)| count.abs_diff(*wanted) < 300);
+            assert!(close, "{counts:?}, {wanted:?}");
+        };
+        // One reads everything, or three times as much.
+        near(counts(&[900, 0, 0], &[keys(0..9_000), vec![], vec![]]), &[3_000; 3]);
+        near(counts(&[750, 250], &[keys(0..7_500), keys(7_500..10_000)]), &[5_000; 2]);
+        // Who has no room gets nothing.
+        near(counts(&[1_000, 500, 0], &[keys(0..10_000), keys(10_000..15_000), vec![]]), &[5_000; 3]);
+        // Keys of several go by name.
+        near(counts(&[10, 990], &[keys(0..10_000), keys(0..10_000)]), &[5_000; 2]);
+        near(counts(&[0; 2], &[keys(0..10_000), keys(10_000..20_000)]), &[10_000; 2]);
+    }
+}
