@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use linpoint_history::specs;
-use linpoint_history::{KeyId, Operation, ProcessId, Symbols, Unknown, Value, ValueId, Verdict};
+use linpoint_history::{KeyId, Kind, Operation, ProcessId, Symbols, Unknown, Value, ValueId, Verdict};
 use rustc_hash::FxHashMap;
 
 use crate::clock::Clocks;
@@ -144,12 +144,16 @@ impl Checker {
         self.learn(source, &batch);
         self.taken += batch.rows.len() as u64;
         let mark = self.bounded(mark);
+        let is_queue = self.world.specs[usize::from(self.sources[source].spec)].kind == Kind::Queue;
         batch.rows.chunks(AHEAD, |rows| {
             // Objects are all over memory: asking for several at once costs little more than for one.
             let keys = &self.sources[source].keys;
-            let touched = rows.iter().filter_map(|row| keys.get(row.key.0 as usize));
-            let counts = touched.filter_map(|&slot| self.objects.get(slot as usize)).map(Object::touch);
-            std::hint::black_box(counts.fold(0, |all, count| all ^ count));
+            let slots = rows.iter().filter_map(|row| keys.get(row.key.0 as usize));
+            let objects = slots.filter_map(|&slot| self.objects.get(slot as usize));
+            std::hint::black_box(objects.clone().fold(0, |all, object| all ^ object.touch()));
+            if is_queue {
+                std::hint::black_box(objects.fold(0, |all, object| all ^ object.touch_state()));
+            }
             for row in rows {
                 self.row(source, *row, mark);
             }

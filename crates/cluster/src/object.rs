@@ -172,6 +172,12 @@ impl Object {
         self.count
     }
 
+    /// As [`Object::touch`], of the memory beyond its own.
+    #[inline]
+    pub(crate) fn touch_state(&self) -> u32 {
+        self.start.touch()
+    }
+
     /// Rows held.
     pub fn held(&self) -> usize {
         usize::from(self.has_only) + self.busy.as_ref().map_or(0, |busy| busy.rows.len())
