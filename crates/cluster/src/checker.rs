@@ -145,17 +145,19 @@ impl Checker {
         self.taken += batch.rows.len() as u64;
         let mark = self.bounded(mark);
         let is_queue = self.world.specs[usize::from(self.sources[source].spec)].kind == Kind::Queue;
+        let mut slots: Vec<u32> = Vec::with_capacity(AHEAD);
         batch.rows.chunks(AHEAD, |rows| {
             // Objects are all over memory: asking for several at once costs little more than for one.
             let keys = &self.sources[source].keys;
-            let slots = rows.iter().filter_map(|row| keys.get(row.key.0 as usize));
-            let objects = slots.filter_map(|&slot| self.objects.get(slot as usize));
+            slots.clear();
+            slots.extend(rows.iter().map(|row| keys.get(row.key.0 as usize).copied().unwrap_or(UNSET)));
+            let objects = slots.iter().filter_map(|&slot| self.objects.get(slot as usize));
             std::hint::black_box(objects.clone().fold(0, |all, object| all ^ object.touch()));
             if is_queue {
                 std::hint::black_box(objects.fold(0, |all, object| all ^ object.touch_state()));
             }
-            for row in rows {
-                self.row(source, *row, mark);
+            for (row, &slot) in rows.iter().zip(&slots) {
+                self.row(source, slot, *row, mark);
             }
         });
         match batch.notice {
@@ -225,13 +227,12 @@ impl Checker {
         operations
     }
 
+    /// A row of the object `slot`, or of the one without a name.
     #[inline]
-    fn row(&mut self, source: usize, mut row: Operation, mark: i64) {
-        let slot = if row.key == KeyId::NONE {
-            self.nameless(source)
-        } else {
-            self.sources[source].keys.get(row.key.0 as usize).copied().unwrap_or(UNSET)
-        };
+    fn row(&mut self, source: usize, mut slot: u32, mut row: Operation, mark: i64) {
+        if row.key == KeyId::NONE {
+            slot = self.nameless(source);
+        }
         let remote = &self.sources[source];
         let process = remote.processes.get(row.process().0 as usize).copied().flatten();
         let (Some(process), false) = (process, slot == UNSET) else {
