@@ -4,7 +4,7 @@
 //! operations on one key. Each part has keys of its own, as where servers log their own; `together` makes one history and gives the processes to the parts in turn, so that every part has all keys, as where clients log what they did. `throughput run FILE@SPEC…` checks them in this process; `--hosts FILE --host N` makes it one
 //! of several, `--progress DIR` keeps progress there.
 //!
-//! `throughput kills DIR TIMES [SEED]` makes three million operations in DIR and checks them on two hosts, TIMES times: one of the two is killed (kill -9) at a random moment, and both are started again. The verdict and the
+//! `throughput kills DIR TIMES [SEED]` makes three million operations `together` in DIR and checks them on two hosts, TIMES times: one of the two is killed (kill -9) at a random moment, and both are started again. The verdict and the
 //! number of operations must be those of an undisturbed run; what was done twice is told.
 
 #[path = "throughput/kills.rs"]

@@ -41,7 +41,7 @@ for host in 0 1 2 3; do
     echo "10.77.0.$((host + 1)):7431" >> "$work/hosts"
 done
 echo "a word that only these hosts know" > "$work/token"
-"$throughput" make "$work/parts" "$operations" 40000 4 > /dev/null
+"$throughput" make "$work/parts" "$operations" 40000 4 0 together > /dev/null
 
 # start NAME: all four hosts, in the background.
 start() {

@@ -118,7 +118,8 @@ pub fn kills(args: &[String]) {
     };
     let (dir, times, seed) = (PathBuf::from(&args[0]), number(1, 50), number(2, 1));
     let mut rng = Rng::new(seed);
-    super::make(&[args[0].clone(), "3000000".into(), "30000".into(), "2".into()]);
+    // Both hosts have all keys, so that half of the rows travel.
+    super::make(&[args[0].as_str(), "3000000", "30000", "2", "0", "together"].map(str::to_owned));
     std::fs::write(dir.join("hosts"), "127.0.0.1:7421\n127.0.0.1:7422\n").expect("written");
     let pair = Pair { dir: dir.clone() };
     let undisturbed = || {
