@@ -9,7 +9,7 @@
 //! **Balance.** A worker that reads more than its part of all rows keeps only that part of its own keys, and gives the others, by their hash, to those that read less.
 //!
 //! **All sources agree.** What a clerk says of a key depends on the key's hash, on who has it and on how many rows each worker reads, and is said to all who have it. Two keys with one hash share their fate, which does no harm. The object without a
-//! name, and a key called null, which is the same, always live by name. If a single source of a run does not know its keys, all objects live by name. A file that has another key when it is read again has changed: it counts as broken off.
+//! name, and a key called null, which is the same, always live by name. If a single source of a run does not know its keys, all objects live by name. A file that has another key when it is read again has changed, and cannot be read on.
 
 use linpoint_history::{KeyId, Symbols, Value};
 use rustc_hash::FxHashMap;
@@ -44,53 +44,86 @@ fn hash(spec: &str, key: &Value, bytes: &mut Vec<u8>) -> u64 {
 pub(crate) struct Assigned {
     /// For each source, by key; none: by name.
     pub homes: Vec<Option<Vec<u16>>>,
-    /// What they were assigned by: a run that goes on must have the same.
+    /// Of what is checked, all keys and who has them: a run that goes on must have the same, or objects were elsewhere, and others.
     pub basis: u64,
 }
 
-/// What a worker tells a clerk.
+/// What a worker tells a clerk, in parts: Timely's buffers stay as large as the largest message was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Claim {
     worker: u64,
+    part: u64,
     /// Are all keys of its sources known?
     known: bool,
     /// Rows that its sources have.
     rows: u64,
-    /// The keys of its sources that this is the clerk of.
+    /// Of what it checks: the files, and all their keys.
+    digest: u64,
+    /// Keys of its sources that this is the clerk of.
     hashes: Vec<u64>,
 }
 
-/// What a clerk answers: the homes of those keys.
-type Answer = (u64, Vec<u16>);
+/// What a clerk answers to a claim: who, to which part, and the homes of those keys.
+type Answer = (u64, u64, Vec<u16>);
 
-/// Assigns homes to all keys, together with all other workers.
-pub(crate) fn assign(worker: &mut Worker, feeds: &[Named]) -> Assigned {
-    let (own, peers) = (worker.index() as u64, worker.peers());
-    let by_name = || Assigned { homes: feeds.iter().map(|_| None).collect(), basis: 0 };
-    if peers == 1 {
-        return by_name();
-    }
+/// The hashes of a source's keys; none of one called null.
+type Keys = Vec<Option<u64>>;
+
+/// Keys in a part.
+const PART: usize = 1 << 13;
+
+/// The keys of each source, and what their clerks are told. Everyone hears of everyone, whether there are keys or not.
+fn claims(own: u64, peers: usize, feeds: &[Named], of: &str) -> (Vec<Keys>, Vec<(u64, Claim)>) {
     let known = feeds.iter().all(|named| named.feed.knows_keys());
     let rows = feeds.iter().filter_map(|named| named.feed.total()).sum();
-    let empty = Claim { worker: own, known, rows, hashes: Vec::new() };
-    let mut claims = vec![empty; peers];
-    let keys: Vec<Vec<Option<u64>>> =
+    let keys: Vec<Keys> =
         if known { feeds.iter().map(|named| hashes(named).collect()).collect() } else { Vec::new() };
+    let mut claimed = vec![Vec::new(); peers];
+    let mut digest = hash(of, &Value::Null, &mut Vec::new());
     for hash in keys.iter().flatten().flatten() {
-        claims[home_of(*hash, peers) as usize].hashes.push(*hash);
+        claimed[home_of(*hash, peers) as usize].push(*hash);
+        digest = digest.wrapping_add(mixed(*hash));
     }
-    let mut claims = everyone::exchange(worker, (0..).zip(claims));
-    claims.sort_by_key(|claim| claim.worker);
-    if !claims.iter().all(|claim| claim.known) {
-        return by_name();
+    let mut claims = Vec::new();
+    for (clerk, hashes) in (0..).zip(&claimed) {
+        let parts = if hashes.is_empty() { vec![[].as_slice()] } else { hashes.chunks(PART).collect() };
+        for (part, hashes) in (0..).zip(parts) {
+            let hashes = hashes.to_vec();
+            claims.push((clerk, Claim { worker: own, part, known, rows, digest, hashes }));
+        }
     }
-    let rows: Vec<u64> = claims.iter().map(|claim| claim.rows).collect();
+    (keys, claims)
+}
+
+/// Assigns homes to all keys, together with all other workers; `of` says what this one checks.
+pub(crate) fn assign(worker: &mut Worker, feeds: &[Named], of: &str) -> Assigned {
+    let (own, peers) = (worker.index() as u64, worker.peers());
+    let by_name = |basis| Assigned { homes: feeds.iter().map(|_| None).collect(), basis };
+    if peers == 1 {
+        return by_name(0);
+    }
+    let (keys, claims) = claims(own, peers, feeds, of);
+    let mut claims = everyone::exchange(worker, claims);
+    claims.sort_by_key(|claim| (claim.worker, claim.part));
+    let firsts = || claims.iter().filter(|claim| claim.part == 0);
+    let known = firsts().all(|claim| claim.known);
+    let basis =
+        firsts().fold(u64::from(known), |basis, claim| mixed(mixed(basis ^ claim.rows) ^ claim.digest));
+    if !known {
+        return by_name(basis);
+    }
+    let rows: Vec<u64> = firsts().map(|claim| claim.rows).collect();
     let answers = answers(&claims, &Balance::new(&rows), own as u16);
-    let mut answers = everyone::exchange(worker, answers.into_iter().map(|(to, homes)| (to, (own, homes))));
-    answers.sort_by_key(|(clerk, _): &Answer| *clerk);
-    let mut answers: Vec<_> = answers.into_iter().map(|(_, homes)| homes.into_iter()).collect();
+    let answers = claims.iter().zip(answers).map(|(claim, homes)| (claim.worker, (own, claim.part, homes)));
+    let mut answers = everyone::exchange(worker, answers.collect::<Vec<(u64, Answer)>>());
+    answers.sort_by_key(|&(clerk, part, _)| (clerk, part));
+    let mut told = vec![Vec::new(); peers];
+    for (clerk, _, homes) in answers {
+        told[clerk as usize].extend(homes);
+    }
+    let mut told: Vec<_> = told.into_iter().map(Vec::into_iter).collect();
     let mut home = |hash: &Option<u64>, spec: &str| match *hash {
-        Some(hash) => answers.get_mut(home_of(hash, peers) as usize)?.next(),
+        Some(hash) => told[home_of(hash, peers) as usize].next(),
         None => Some(self::by_name(spec, &Value::Null, peers) as u16),
     };
     let homes = feeds.iter().zip(&keys).map(|(named, keys)| {
@@ -98,11 +131,10 @@ pub(crate) fn assign(worker: &mut Worker, feeds: &[Named]) -> Assigned {
     });
     let homes: Option<Vec<_>> = homes.collect();
     let homes = homes.expect("every key was claimed, and every claim is answered");
-    let basis = rows.iter().fold(peers as u64, |basis, &rows| mixed(basis ^ rows));
     Assigned { homes: homes.into_iter().map(Some).collect(), basis }
 }
 
-/// The hashes of a source's keys; none of one called null.
+/// See [`Keys`].
 fn hashes(named: &Named) -> impl Iterator<Item = Option<u64>> {
     let symbols: &Symbols = named.feed.symbols();
     let mut bytes = Vec::new();
@@ -112,12 +144,12 @@ fn hashes(named: &Named) -> impl Iterator<Item = Option<u64>> {
     })
 }
 
-/// What a clerk answers to each who claims.
-fn answers(claims: &[Claim], balance: &Balance, clerk: u16) -> Vec<(u64, Vec<u16>)> {
+/// What a clerk answers to each claim.
+fn answers(claims: &[Claim], balance: &Balance, clerk: u16) -> Vec<Vec<u16>> {
     // The only worker that has a key, if there is only one.
-    let most = claims.iter().map(|claim| claim.hashes.len()).max().unwrap_or_default();
+    let all: usize = claims.iter().map(|claim| claim.hashes.len()).sum();
     let mut owners: FxHashMap<u64, Option<u16>> =
-        FxHashMap::with_capacity_and_hasher(most, Default::default());
+        FxHashMap::with_capacity_and_hasher(all, Default::default());
     for claim in claims {
         let owner = claim.worker as u16;
         for &hash in &claim.hashes {
@@ -129,7 +161,7 @@ fn answers(claims: &[Claim], balance: &Balance, clerk: u16) -> Vec<(u64, Vec<u16
         Some(only) => balance.home(*hash, only),
         None => clerk,
     };
-    claims.iter().map(|claim| (claim.worker, claim.hashes.iter().map(home).collect())).collect()
+    claims.iter().map(|claim| claim.hashes.iter().map(home).collect()).collect()
 }
 
 /// Which part of the keys that a worker has to itself stays with it, and where the others go.
@@ -233,7 +265,11 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::{Feed, FileFeed, Unreadable};
+    use crate::wire::About;
     use linpoint_history::rng::Rng;
+    use linpoint_history::specs::codes;
+    use linpoint_history::{Diagnostic, Operation, specs};
 
     #[test]
     fn a_home_comes_back_for_any_number_of_workers() {
@@ -251,8 +287,10 @@ mod tests {
     fn counts(rows: &[u64], keys: &[Vec<u64>]) -> Vec<usize> {
         let claim = |worker: usize| Claim {
             worker: worker as u64,
+            part: 0,
             known: true,
             rows: rows[worker],
+            digest: 0,
             hashes: keys[worker].iter().map(|&key| mixed(key)).collect(),
         };
         let claims: Vec<Claim> = (0..rows.len()).map(claim).collect();
@@ -264,8 +302,7 @@ mod tests {
                 ..claim.clone()
             };
             let part: Vec<Claim> = claims.iter().map(part).collect();
-            for ((_, answered), claim) in answers(&part, &Balance::new(rows), clerk as u16).iter().zip(&part)
-            {
+            for (answered, claim) in answers(&part, &Balance::new(rows), clerk as u16).iter().zip(&part) {
                 for (&hash, &home) in claim.hashes.iter().zip(answered) {
                     assert_eq!(*homes.entry(hash).or_insert(home), home, "all hear the same of a key");
                 }
@@ -292,5 +329,55 @@ mod tests {
         // Keys of several go by name.
         near(counts(&[10, 990], &[keys(0..10_000), keys(0..10_000)]), &[5_000; 2]);
         near(counts(&[0; 2], &[keys(0..10_000), keys(10_000..20_000)]), &[10_000; 2]);
+    }
+
+    /// The homes of two keys each of two workers, which check what `of` says; and by what.
+    fn assigned(of: [&'static str; 2], keys: [[i64; 2]; 2], know: bool) -> Vec<(Vec<Option<Vec<u16>>>, u64)> {
+        let work = move |worker: &mut Worker| {
+            let own = worker.index();
+            let mut symbols = Symbols::new();
+            let rows = keys[own].iter().map(|&key| {
+                let process = symbols.process(&Value::Int(0));
+                let mut row = Operation::new(process, codes::register::READ);
+                (row.call, row.ret, row.key) = (key, key, symbols.key(&Value::Int(key)));
+                row
+            });
+            let rows: Vec<Operation> = rows.collect();
+            let spec = specs::parse("register").expect("a specification");
+            let about = About { name: String::new(), spec: "register".to_owned(), initial: None, epsilon: 0 };
+            let feed: Box<dyn Feed> = match know {
+                true => Box::new(FileFeed::of(rows, symbols, &spec).expect("rows")),
+                false => Unreadable::source(&Diagnostic::new("T000", "", "")).feed,
+            };
+            let Assigned { homes, basis } = assign(worker, &[Named { about, feed }], of[own]);
+            (homes, basis)
+        };
+        let guards = timely::execute(timely::Config::process(2), work).expect("two workers");
+        guards.join().into_iter().map(|result| result.expect("no panic")).collect()
+    }
+
+    #[test]
+    fn what_homes_are_assigned_by_is_the_same_for_all_and_no_other_runs() {
+        let usual = assigned(["a", "b"], [[1, 2], [3, 4]], true);
+        assert_eq!(usual[0].0, [Some(vec![0, 0])]);
+        assert_eq!(usual[1].0, [Some(vec![1, 1])]);
+        assert_eq!(usual[0].1, usual[1].1);
+        assert_eq!(assigned(["a", "b"], [[1, 2], [3, 4]], true), usual);
+        // One that both have.
+        let shared = assigned(["a", "b"], [[1, 2], [2, 4]], true);
+        let home = by_name("register", &Value::Int(2), 2) as u16;
+        assert_eq!((&shared[0].0, &shared[1].0), (&vec![Some(vec![0, home])], &vec![Some(vec![home, 1])]));
+        let unknown = assigned(["a", "b"], [[1, 2], [3, 4]], false);
+        assert_eq!(unknown[0].0, [None]);
+        let others = [
+            shared,
+            assigned(["a", "c"], [[1, 2], [3, 4]], true),
+            assigned(["a", "c"], [[1, 2], [3, 4]], false),
+            unknown,
+            assigned(["a", "b"], [[1, 2], [3, 5]], true),
+            usual,
+        ];
+        let bases: std::collections::BTreeSet<u64> = others.iter().map(|both| both[0].1).collect();
+        assert_eq!(bases.len(), others.len());
     }
 }

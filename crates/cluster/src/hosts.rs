@@ -37,6 +37,15 @@ pub struct Hosts {
     pub patience: Duration,
 }
 
+/// What hosts expect of each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Workers of each.
+    pub workers: usize,
+    /// Do they keep progress? Then they agree on where to go on before they begin, which one alone cannot.
+    pub keeps_progress: bool,
+}
+
 /// Why hosts do not come together.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -146,7 +155,7 @@ impl Hosts {
     /// Connects to all others.
     pub(crate) fn connect(
         &self,
-        workers: usize,
+        shape: Shape,
         deadline: Option<Instant>,
     ) -> Result<(Vec<AllocatorBuilder>, Box<dyn Any + Send>), HostsError> {
         let count = self.addresses.len();
@@ -167,10 +176,11 @@ impl Hosts {
         let end = Instant::now() + self.patience;
         let mut sockets: Vec<Option<TcpStream>> = Vec::new();
         for host in 0..own {
-            sockets.push(Some(self.call(host, workers, end)?));
+            sockets.push(Some(self.call(host, shape, end)?));
         }
         sockets.resize_with(count, || None);
-        self.answer(&listener, workers, end, &mut sockets)?;
+        self.answer(&listener, shape, end, &mut sockets)?;
+        let workers = shape.workers;
         for socket in sockets.iter().flatten() {
             self.guard(socket).map_err(|error| HostsError::Listen {
                 own,
@@ -201,13 +211,14 @@ impl Hosts {
         Ok(())
     }
 
-    fn greeting(&self, workers: usize) -> Vec<String> {
-        let shape = format!("{} hosts of {workers} workers", self.addresses.len());
+    fn greeting(&self, shape: Shape) -> Vec<String> {
+        let progress = if shape.keeps_progress { ", with --progress" } else { "" };
+        let shape = format!("{} hosts of {} workers{progress}", self.addresses.len(), shape.workers);
         vec![version(), self.own.to_string(), shape, self.token.clone()]
     }
 
     /// Connects to a host before this one.
-    fn call(&self, host: usize, workers: usize, end: Instant) -> Result<TcpStream, HostsError> {
+    fn call(&self, host: usize, shape: Shape, end: Instant) -> Result<TcpStream, HostsError> {
         let address = &self.addresses[host];
         let absent = |error: String| HostsError::Absent {
             host,
@@ -218,13 +229,13 @@ impl Hosts {
         loop {
             match TcpStream::connect(address.as_str()) {
                 Ok(mut stream) => {
-                    let said = exchange(&mut stream, &self.greeting(workers))
+                    let said = exchange(&mut stream, &self.greeting(shape))
                         .map_err(|error| absent(error.to_string()))?;
                     let host = host.to_string();
                     let why = if said.first().is_some_and(|word| word == "no") {
                         said.get(1).cloned()
                     } else {
-                        self.objection(&said, workers)
+                        self.objection(&said, shape)
                     };
                     match why {
                         Some(why) => {
@@ -243,7 +254,7 @@ impl Hosts {
     fn answer(
         &self,
         listener: &TcpListener,
-        workers: usize,
+        shape: Shape,
         end: Instant,
         sockets: &mut [Option<TcpStream>],
     ) -> Result<(), HostsError> {
@@ -278,10 +289,10 @@ impl Hosts {
                 }
             };
             let host = said.get(1).and_then(|host| host.parse::<usize>().ok());
-            let why = self.objection(&said, workers);
+            let why = self.objection(&said, shape);
             match (why, host.filter(|&host| host > own && host < sockets.len())) {
                 (None, Some(host)) => {
-                    let _ = say(&mut stream, &self.greeting(workers));
+                    let _ = say(&mut stream, &self.greeting(shape));
                     sockets[host] = Some(stream);
                 }
                 (why, host) => {
@@ -301,16 +312,16 @@ impl Hosts {
     }
 
     /// What is wrong with a greeting.
-    fn objection(&self, said: &[String], workers: usize) -> Option<String> {
-        let own = self.greeting(workers);
-        let [version, _, shape, token] = said else { return Some("it speaks something else".to_owned()) };
+    fn objection(&self, said: &[String], shape: Shape) -> Option<String> {
+        let own = self.greeting(shape);
+        let [version, _, expected, token] = said else { return Some("it speaks something else".to_owned()) };
         if *version != own[0] {
             return Some(format!("versions differ: {version} there, {} here", own[0]));
         }
         if *token != own[3] {
             return Some(WRONG_TOKEN.to_owned());
         }
-        (*shape != own[2]).then(|| format!("it expects {shape}, this one {}", own[2]))
+        (*expected != own[2]).then(|| format!("it expects {expected}, this one {}", own[2]))
     }
 }
 

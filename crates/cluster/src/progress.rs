@@ -181,11 +181,19 @@ impl Progress {
         file.sync_data()?;
         drop(file);
         fs::rename(&beside, &path)?;
-        let mut marks = self.marks(snapshot.worker);
-        marks.sort_unstable();
-        let old = marks.len().saturating_sub(KEPT);
-        for mark in &marks[..old] {
-            let _ = fs::remove_file(self.path(snapshot.worker, *mark));
+        // The oldest by the clock: those of another run may have higher marks.
+        let mut kept: Vec<_> = self
+            .marks(snapshot.worker)
+            .into_iter()
+            .map(|mark| {
+                let path = self.path(snapshot.worker, mark);
+                (path.metadata().and_then(|about| about.modified()).ok(), mark, path)
+            })
+            .collect();
+        kept.sort_unstable();
+        let old = kept.len().saturating_sub(KEPT);
+        for (_, _, path) in &kept[..old] {
+            let _ = fs::remove_file(path);
         }
         Ok(())
     }
@@ -216,4 +224,31 @@ fn read(path: &Path) -> Option<Snapshot> {
         return None;
     }
     bincode::deserialize(rest).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checkpoints that another run left, with higher marks, do not push out those of this one.
+    #[test]
+    fn the_oldest_go_first() {
+        let dir = std::env::temp_dir().join(format!("linpoint-progress-{}", std::process::id()));
+        let progress = Progress { dir: dir.clone(), of: "this".to_owned(), every: None };
+        let write = |of: &str, mark: i64| {
+            let (sources, objects) = (Vec::new(), Vec::new());
+            let of = of.to_owned();
+            let snapshot = Snapshot { of, mark, worker: 0, workers: 1, homes: 0, sources, objects };
+            progress.write(&snapshot).expect("written");
+        };
+        (0..KEPT as i64).for_each(|mark| write("another", 1_000 + mark));
+        // Clocks of file systems are coarse.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        (0..3).for_each(|mark| write("this", mark));
+        let keeper = Keeper { progress: progress.clone(), worker: 0, workers: 1, homes: 0 };
+        let mut usable = keeper.usable();
+        usable.sort_unstable();
+        assert_eq!((usable, progress.marks(0).len()), (vec![0, 1, 2], KEPT));
+        fs::remove_dir_all(&dir).expect("removed");
+    }
 }

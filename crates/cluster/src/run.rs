@@ -22,7 +22,7 @@ use timely::worker::Worker;
 use crate::checker::Checker;
 use crate::everyone;
 use crate::homes;
-use crate::hosts::{GRACE, Hosts, HostsError};
+use crate::hosts::{GRACE, Hosts, HostsError, Shape};
 use crate::intake::{self, Intake, Live, More, Read};
 use crate::progress::{Keeper, Progress};
 use crate::report::{Outcome, Report};
@@ -132,7 +132,9 @@ impl Job {
         let failure: Arc<Mutex<Option<Diagnostic>>> = Arc::default();
         let workers = self.workers.max(1);
         let (builders, guard) = match &self.hosts {
-            Some(hosts) => hosts.connect(workers, self.deadline)?,
+            Some(hosts) => {
+                hosts.connect(Shape { workers, keeps_progress: self.progress.is_some() }, self.deadline)?
+            }
             None => crate::hosts::alone(workers),
         };
         let (job, failed) = (self.clone(), Arc::clone(&failure));
@@ -169,7 +171,8 @@ impl Job {
         let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
         let checker = Rc::new(RefCell::new(Checker::new(self.deadline, self.memory_bytes)));
         let mut shared = Read { troubles, ..Read::default() };
-        let assigned = homes::assign(worker, &feeds);
+        let of = self.progress.as_ref().map_or("", |progress| &progress.of);
+        let assigned = homes::assign(worker, &feeds, of);
         if let Some(progress) = &self.progress {
             let (own, peers) = (worker.index(), worker.peers());
             let keeper =

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use linpoint_history::formats::{self, Input, ProcessOrder, ReadOptions, Reader};
+use linpoint_history::formats::{self, Input, ProcessOrder, ReadOptions, Reader, problem};
 use linpoint_history::history::return_order;
 use linpoint_history::{Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Value, ValueId};
 
@@ -100,6 +100,10 @@ pub struct FileFeed {
     /// By call.
     pending: VecDeque<Operation>,
     total: u64,
+    /// Completed rows that were not given out yet.
+    left: u64,
+    /// Keys of the first reading.
+    keys: usize,
     touches_across: bool,
 }
 
@@ -143,24 +147,35 @@ impl FileFeed {
 
     /// The next chunk of completed rows.
     fn chunk(&mut self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
+        let count = CHUNK.min(usize::try_from(self.left).unwrap_or(CHUNK));
+        let is_last = self.left <= CHUNK as u64;
         match &mut self.rows {
-            Kept::Memory(kept) => rows.extend(kept.drain(..CHUNK.min(kept.len()))),
+            Kept::Memory(kept) => rows.extend(kept.drain(..count)),
             Kept::File { reader, buffer, more } => {
                 buffer.reserve(CHUNK);
-                while *more && buffer.len() < CHUNK {
+                // At the end of it all there must be nothing more.
+                while *more && (buffer.len() < count || is_last && buffer.len() == count) {
                     let from = buffer.len();
                     *more = reader.read(&mut self.symbols, buffer, CHUNK)?;
                     if buffer[from..].iter().any(Operation::is_pending) {
                         buffer.retain(|row| !row.is_pending());
                     }
                 }
+                let has_changed = if is_last { buffer.len() != count } else { buffer.len() < count };
+                if has_changed || self.symbols.key_count() != self.keys {
+                    let message = "it has changed since it was read for the first time";
+                    let help =
+                        "files are read twice: check a copy, or wait until nobody writes to it any more";
+                    return Err(Diagnostic::new(problem::CHANGED, message, help));
+                }
                 if rows.is_empty() && buffer.len() <= CHUNK {
                     std::mem::swap(rows, buffer);
                 } else {
-                    rows.extend(buffer.drain(..CHUNK.min(buffer.len())));
+                    rows.extend(buffer.drain(..count));
                 }
             }
         }
+        self.left -= count as u64;
         Ok(())
     }
 }
@@ -265,9 +280,11 @@ impl Survey {
         }
         Ok(FileFeed {
             rows,
+            keys: symbols.key_count(),
             symbols,
             floors: self.lowest.into(),
             total: self.count + self.pending.len() as u64,
+            left: self.count,
             pending: self.pending.into(),
             touches_across: self.touches_across,
         })

@@ -7,10 +7,11 @@ use linpoint_history::{Verdict, specs};
 use std::sync::Arc;
 
 use linpoint_cluster::run::{Feeds, Job, Named};
-use linpoint_cluster::source::{Feed, Pulled, Unreadable};
+use linpoint_cluster::source::{Feed, FileFeed, Pulled, Unreadable};
 use linpoint_cluster::wire::About;
+use linpoint_history::formats::{self, Format, Input, ReadOptions};
 use linpoint_history::specs::codes;
-use linpoint_history::{Diagnostic, History, Operation, Symbols, Value};
+use linpoint_history::{Diagnostic, History, Operation, Spec, Symbols, Value};
 
 use crate::agree;
 use crate::feeds::{self, Moody, Split};
@@ -191,6 +192,55 @@ fn a_file_that_has_changed_is_no_violation_and_does_not_hold() {
         let said = outcome.report.troubles.join(" ");
         assert!(said.contains("source 0") && said.contains("it has changed"), "{said}");
     }
+}
+
+/// A file that somebody writes to between its two readings: grown or cut, it is noticed.
+#[test]
+fn a_file_that_grows_or_shrinks_is_noticed() {
+    let path =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("grows-{}", std::process::id()));
+    let spec = specs::parse("register").expect("a specification");
+    let mut plan = Plan::new(spec.clone());
+    for (operations, keys) in [(40_960, 3), (45_056, 0), (50_000, 3)] {
+        (plan.operations, plan.keys, plan.processes) = (operations, keys, 3);
+        let history = agree::made(&plan, false).expect("a history");
+        let written = |history: &History| {
+            let mut bytes = Vec::new();
+            formats::write(Format::JsonLines, history, spec.signature(), &mut bytes).expect("written");
+            bytes
+        };
+        let with = |change: &dyn Fn(&mut History)| {
+            let mut other = history.clone();
+            other.sort_by_return();
+            change(&mut other);
+            written(&other)
+        };
+        let same = with(&|_| {});
+        let shorter = with(&|history| history.operations.truncate(operations as usize - 1));
+        let longer = with(&|history| {
+            let mut row = history.operations[operations as usize - 1];
+            (row.call, row.ret) = (row.ret + 1, row.ret + 2);
+            history.operations.push(row);
+        });
+        for (again, is_noticed) in [(&same, false), (&shorter, true), (&longer, true)] {
+            std::fs::write(&path, &same).expect("written");
+            let mut feed =
+                FileFeed::open(&Input::File(path.clone()), &spec, &ReadOptions::default()).expect("readable");
+            std::fs::write(&path, again).expect("written");
+            let (mut rows, mut count) = (Vec::new(), 0);
+            let end = loop {
+                rows.clear();
+                match feed.pull(&mut rows) {
+                    Ok(Pulled::Rows { .. }) => count += rows.len(),
+                    Ok(_) => break None,
+                    Err(diagnostic) => break Some(diagnostic.code),
+                }
+            };
+            assert_eq!(end, is_noticed.then_some("H024"), "{operations} operations");
+            assert!(is_noticed || count == operations as usize);
+        }
+    }
+    std::fs::remove_file(&path).ok();
 }
 
 /// A file that cannot be opened is missing from the beginning: what others read of its writes is no violation.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linpoint_cluster::hosts::{Hosts, read_hosts, version};
+use linpoint_cluster::progress::Progress;
 use linpoint_cluster::report::Outcome;
 use linpoint_cluster::run::{Feeds, Job, Named, RunError};
 use linpoint_cluster::source::FileFeed;
@@ -119,6 +120,31 @@ fn greet(address: &str, words: &[&str]) -> String {
         std::thread::sleep(Duration::from_millis(20));
     }
     String::new()
+}
+
+/// They agree on where to go on before they begin: one alone cannot.
+#[test]
+fn all_hosts_keep_progress_or_none() {
+    let (history, addresses) = (history(), addresses(2));
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("one-keeps");
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let start = |own: usize| {
+            let progress =
+                (own == 0).then(|| Progress { dir: dir.clone(), of: "it".to_owned(), every: None });
+            let job = Job {
+                hosts: Some(hosts(&addresses, own, "word")),
+                progress,
+                ..Job::new(part(&history, own as u32, 2))
+            };
+            scope.spawn(move || job.run())
+        };
+        let started: Vec<_> = (0..2).map(start).collect();
+        started.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    for result in results {
+        let said = result.expect_err("they do not agree").to_string();
+        assert!(said.contains("--progress"), "{said}");
+    }
 }
 
 #[test]

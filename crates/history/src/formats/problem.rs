@@ -50,6 +50,8 @@ pub const FIELD_TWICE: &str = "H021";
 pub const TOO_BIG: &str = "H022";
 /// A field is missing, and another one is named nearly so.
 pub const MISSPELT: &str = "H023";
+/// A file that is read twice was not the same both times.
+pub const CHANGED: &str = "H024";
 
 /// Reading from outside failed.
 pub(super) fn unreadable(error: &std::io::Error) -> Diagnostic {
