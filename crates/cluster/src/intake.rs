@@ -12,7 +12,7 @@ use std::rc::Rc;
 use linpoint_history::Operation;
 use timely::dataflow::operators::{Capability, probe};
 
-use crate::source::{Feed, Outlet, Pulled};
+use crate::source::{self, Feed, Outlet, Pulled};
 use crate::wire::{Batch, Notice};
 
 /// Chunks a source may be ahead of the frontier.
@@ -167,7 +167,10 @@ impl Live {
         let Some(capability) = self.capability.clone() else { return Turn::Idle };
         let epsilon = self.outlet.about().epsilon;
         let mut rows: Vec<Operation> = Vec::new();
-        let pulled = match self.feed.pull(&mut rows) {
+        let pulled = self.feed.pull(&mut rows).and_then(|pulled| {
+            self.outlet.expects(self.feed.symbols()).then_some(pulled).ok_or_else(source::changed)
+        });
+        let pulled = match pulled {
             Ok(pulled) => pulled,
             Err(diagnostic) => {
                 read.troubles.push(format!("{}: {}", self.outlet.about().name, diagnostic.message));
@@ -175,13 +178,6 @@ impl Live {
                 return if keep_going { Turn::Sent } else { Turn::Failed };
             }
         };
-        if self.outlet.is_surprised(self.feed.symbols()) {
-            let why =
-                "it has an object that it did not have when it was read for the first time: it has changed";
-            read.troubles.push(format!("{}: {why}", self.outlet.about().name));
-            self.leave(&Notice::Lost { why: why.to_owned() }, out);
-            return if keep_going { Turn::Sent } else { Turn::Failed };
-        }
         if let Some(name) = self.feed.name() {
             self.outlet.rename(name);
         }

@@ -107,6 +107,13 @@ pub struct FileFeed {
     touches_across: bool,
 }
 
+/// It was not the same when it was read again.
+pub(crate) fn changed() -> Diagnostic {
+    let message = "it has changed since it was read for the first time";
+    let help = "files are read twice: check a copy, or wait until nobody writes to it any more";
+    Diagnostic::new(problem::CHANGED, message, help)
+}
+
 enum Kept {
     File { reader: Box<dyn Reader>, buffer: Vec<Operation>, more: bool },
     Memory(VecDeque<Operation>),
@@ -163,10 +170,7 @@ impl FileFeed {
                 }
                 let has_changed = if is_last { buffer.len() != count } else { buffer.len() < count };
                 if has_changed || self.symbols.key_count() != self.keys {
-                    let message = "it has changed since it was read for the first time";
-                    let help =
-                        "files are read twice: check a copy, or wait until nobody writes to it any more";
-                    return Err(Diagnostic::new(problem::CHANGED, message, help));
+                    return Err(changed());
                 }
                 if rows.is_empty() && buffer.len() <= CHUNK {
                     std::mem::swap(rows, buffer);
@@ -356,9 +360,9 @@ impl Outlet {
         &self.about
     }
 
-    /// Are there keys that no home was found for when that was done? Then others may look for them elsewhere.
-    pub fn is_surprised(&self, symbols: &Symbols) -> bool {
-        self.assigned.as_ref().is_some_and(|homes| symbols.key_count() > homes.len())
+    /// Were homes found for all keys, where that was done beforehand? Others may look for a new one elsewhere.
+    pub fn expects(&self, symbols: &Symbols) -> bool {
+        self.assigned.as_ref().is_none_or(|homes| symbols.key_count() <= homes.len())
     }
 
     /// One batch a worker that gets something.
@@ -572,10 +576,10 @@ mod tests {
                     batch.rows.chunks(7, |rows| assert!(rows.iter().all(|row| is_its(row.key.0))));
                 }
                 assert_eq!(count, rows.len());
-                assert!(!outlet.is_surprised(&symbols));
+                assert!(outlet.expects(&symbols));
             }
         }
         let outlet = Outlet::new(0, about, 2, 0..1, Some(vec![1; 29]));
-        assert!(outlet.is_surprised(&symbols));
+        assert!(!outlet.expects(&symbols));
     }
 }
