@@ -151,7 +151,8 @@ fn slow_down(threads: u64) -> Result<(), Box<dyn std::error::Error>> {
             io / off,
             view / off
         );
-        for (monitor, _) in trees {
+        // The first is not watched, and has nothing to say.
+        for (monitor, _) in trees.into_iter().skip(1) {
             monitor.finish().assert_clean();
         }
     }

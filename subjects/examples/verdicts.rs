@@ -22,7 +22,7 @@ use linpoint_subjects::two_lock_queue::{self, TwoLockQueue};
 use linpoint_subjects::vyukov_ring::{self, VyukovRing};
 
 fn show<O: Object>(name: &str, check: Check<O>) {
-    let report = check.report();
+    let report = check.threads(3).ops(2).before(1).after(1).report();
     let verdict = match &report.counterexample {
         Some(counterexample) => counterexample.headline.as_str(),
         None if report.holds() => "holds",

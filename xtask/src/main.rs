@@ -1,10 +1,11 @@
 //! What the repository does to itself.
 //!
 //! ```text
-//! cargo xtask ci                                     everything a change must pass
+//! cargo xtask ci [--without TOOL]                    everything a change must pass; without solver, browser or valgrind where that cannot be had
 //! cargo xtask solvers                                z3 and cvc5, which proofs need, into a folder of the project's own
 //! cargo xtask browser                                Chromium, which tests of pages need, where it can be installed
 //! cargo xtask valgrind [memcheck|helgrind]           the queues and sets under Valgrind: no report, and those with a data race reported
+//! cargo xtask attack [ENGINE] [--minutes N] [--debug] random programs, histories and logs against every engine, judged a second way
 //! cargo xtask gallery                                pictures of six pages, light and dark, into docs/gallery
 //! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
@@ -17,6 +18,7 @@
 //! cargo xtask bench monitor                          what logging costs and how fast it is checked, beside other ways to log
 //! ```
 
+mod attack;
 mod bench;
 mod browser;
 mod ci;
@@ -30,17 +32,22 @@ mod valgrind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci | solvers | browser | valgrind [memcheck|helgrind] | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci [--without solver|browser|valgrind] | solvers | browser | valgrind [memcheck|helgrind] | attack [ENGINE] [--minutes N] [--debug] | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["ci"] => ci::run(),
+        ["ci"] => ci::run(&[]),
+        ["ci", options @ ..] => match without(options) {
+            Some(tools) => ci::run(&tools),
+            None => Err(USAGE.into()),
+        },
         ["solvers"] => solvers::run(),
         ["browser"] => browser::run(),
         ["valgrind"] => valgrind::run(None),
         ["valgrind", tool @ ("memcheck" | "helgrind")] => valgrind::run(Some(tool)),
+        ["attack", options @ ..] => attack::run(options),
         ["gallery"] => gallery::run(),
         ["bench", suite @ ("history" | "bars" | "charts" | "shape"), options @ ..] => {
             match bench::Options::read(options) {
@@ -66,6 +73,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Reads `--without TOOL`, as often as it is there.
+fn without(options: &[&str]) -> Option<Vec<ci::Tool>> {
+    options
+        .chunks(2)
+        .map(|pair| if let ["--without", name] = pair { ci::Tool::named(name) } else { None })
+        .collect()
 }
 
 /// The folder of the repository.

@@ -1,7 +1,7 @@
 //! Sets up the solvers that proofs need: z3, and cvc5 for a second opinion.
 //!
 //! A solver on the path is left alone. Otherwise it is put into a folder of the project's own, `~/.cache/linpoint/solvers`, where `linpoint prove` looks: z3 from the wheel of
-//! Python's package index, which has the program in it; cvc5 from Debian's packages, taken apart without installing them. What cannot be had is said, by name; nothing else fails.
+//! Python's package index, which has the program in it; cvc5 from Debian's packages, taken apart without installing them. What cannot be had is said, by name; tests that need it fail.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ fn told(name: &str, found: Result<PathBuf, String>) -> Result<PathBuf, String> {
     match &found {
         Ok(path) => eprintln!("   {name}: {}", path.display()),
         Err(why) => {
-            eprintln!("   {name}: MISSING ({why}); every test that needs it is skipped and says so");
+            eprintln!("   {name}: MISSING ({why})");
         }
     }
     found

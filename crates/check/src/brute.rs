@@ -15,6 +15,7 @@ use linpoint_history::{Call, Operation, ProcessId, Spec, Symbols, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub mod paths;
+pub mod several;
 
 use crate::engine::{Budget, Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
@@ -143,10 +144,11 @@ impl<S: Spec> Searcher<'_, S> {
             if self.missing == 0 {
                 return Ok(true);
             }
-            steps += 1;
-            if steps.is_multiple_of(1024) {
+            // Also before the first step: whoever comes when the time is up gets no answer, however small the question.
+            if steps.is_multiple_of(256) {
                 self.budget.check(self.dead_bytes)?;
             }
+            steps += 1;
             if let Some(next) = frame.outcomes.pop() {
                 let (row, first_call, first_return) = (frame.trying, frame.first_call, frame.first_return);
                 self.set_done(row, true);
@@ -162,7 +164,8 @@ impl<S: Spec> Searcher<'_, S> {
                 frame.outcomes = self.outcomes(row, &frame.state);
             } else {
                 let key = self.key(frame);
-                self.dead_bytes += size_of::<Dead<S>>() + key.1.len() * 8 + 64;
+                let state = self.spec.state_bytes(&key.2);
+                self.dead_bytes += size_of::<Dead<S>>() + key.1.len() * 8 + 64 + state;
                 self.dead.insert(key);
                 stack.pop();
                 if !stack.is_empty() {

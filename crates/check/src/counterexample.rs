@@ -101,7 +101,8 @@ fn patience(limits: &Budget, time: Duration) -> Budget {
     Budget {
         deadline: Some(limits.deadline.map_or(deadline, |limit| limit.min(deadline))),
         memory_bytes: Some(memory),
-        racer: None,
+        search_bytes: limits.search_bytes,
+        ..Budget::unlimited()
     }
 }
 
@@ -210,6 +211,10 @@ fn smaller(spec: &Builtin, symbols: &Symbols, core: Vec<Operation>, budget: &Bud
     }
     let from_one_end = |mut core: Vec<Operation>, arrange: fn(&mut [Vec<usize>])| {
         loop {
+            // What is found by now will do when the time is up.
+            if budget.is_late() {
+                return core;
+            }
             let mut units = units(spec, symbols, &core);
             arrange(&mut units);
             let found = units.into_iter().find_map(|unit| {

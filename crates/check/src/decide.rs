@@ -4,29 +4,27 @@
 //! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides. So is
 //! a map, entry by entry, as long as nobody asks for its size. A long history of one object is split by time where one core would take long, or by value where that is asked for ([`pieces`]).
 //!
-//! Touching operations of one process (`a.ret == b.call`) are handled by enclosure, see [`crate::timeline`]: what holds
-//! under the stricter reading holds, what is violated under the laxer one is violated, and brute force decides what is left.
+//! Where operations of one process touch (`a.ret == b.call`) real time is no interval order, and objects are not independent: [`touching`].
 
 mod objects;
 mod pieces;
 mod race;
+mod rounds;
 mod touching;
+mod unwritten;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use linpoint_history::{Basis, Builtin, Diagnostic, Kind, Operation, Spec, Symbols, Unknown, Value, Verdict};
 use thiserror::Error;
 
-use self::objects::Object;
+use self::touching::Touching;
 use crate::counterexample;
 use crate::drive::{Drive, DriveError, Ended, Sink};
 use crate::engine::{Budget, Limit, Violation};
-use crate::feed::{CHUNK, Feed, FeedError, HOLD, Names, Open};
+use crate::feed::{Feed, FeedError, HOLD, Names, Open};
 use crate::one_pass;
 use crate::portfolio::{self, Candidate, Choice};
-use crate::recheck::BadWitness;
 use crate::timeline::Ties;
 
 /// How to check.
@@ -36,8 +34,10 @@ pub struct Options {
     pub choice: Choice,
     /// Give up after this long.
     pub time_limit: Option<Duration>,
-    /// Give up when an engine holds this much.
+    /// Give up when the process holds this much.
     pub memory_limit_bytes: Option<usize>,
+    /// An engine that searches gives up when it alone holds this much.
+    pub search_limit_bytes: Option<usize>,
     /// Is each key an object of its own?
     pub partition: Partition,
     /// Threads to use where parts are independent.
@@ -56,6 +56,7 @@ impl Default for Options {
             choice: Choice::Auto,
             time_limit: None,
             memory_limit_bytes: None,
+            search_limit_bytes: Some(SEARCH_BYTES),
             partition: Partition::ByKey,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             split: Split::WhenSlow,
@@ -65,12 +66,16 @@ impl Default for Options {
     }
 }
 
+/// What a search may hold unless somebody says otherwise: with one on each of a few cores, a fraction of any machine. A history that needs
+/// more is hardly ever decided with more.
+pub const SEARCH_BYTES: usize = 1 << 30;
+
 impl Options {
     fn budget(&self, started: Instant) -> Budget {
         Budget {
             deadline: self.time_limit.map(|limit| started + limit),
             memory_bytes: self.memory_limit_bytes,
-            racer: None,
+            ..Budget::unlimited()
         }
     }
 }
@@ -173,7 +178,7 @@ pub fn check(
     let feed = Feed::read(open, symbols, hold, &mut |rows| {
         read = rows;
         watch.read(rows);
-        budget.limit(crate::resident::resident_bytes().unwrap_or(0)).map_or(Ok(()), Err)
+        budget.limit(0).map_or(Ok(()), Err)
     });
     match feed {
         Ok(feed) => check_feed(feed, spec, symbols, options, watch, sink, started),
@@ -220,7 +225,7 @@ fn in_one_pass(
         options.hold,
         &mut |rows| watch.read(rows),
     );
-    Ok(explained.map(|found| Answer {
+    Ok(explained.filter(|found| found.operations > 0).map(|found| Answer {
         verdict: Verdict::Holds(Basis::Witness { operations: found.operations }),
         engine: engine.name().to_owned(),
         because: String::new(),
@@ -267,28 +272,36 @@ fn check_feed(
     let operations = feed.completed + feed.pending.len() as u64;
     let pending = feed.pending.len() as u64;
     let keyed = symbols.key_count() > 0;
-    let Options { choice, threads, split, .. } = *options;
-    let part = Part { spec, choice, budget: &budget, watch, threads, split };
+    if feed.completed == 0 {
+        return Ok(Answer {
+            verdict: Verdict::Unknown(Unknown::Nothing { pending }),
+            engine: String::new(),
+            because: String::new(),
+            operations,
+            pending,
+            objects: symbols.key_count().max(1),
+            object: None,
+            elapsed: started.elapsed(),
+        });
+    }
+    let Options { choice, threads, split, search_limit_bytes, .. } = *options;
+    let part = Part { spec, choice, budget: &budget, watch, threads, split, search_limit_bytes };
     let mut objects = Vec::new();
-    let found = if options.partition == Partition::ByKey && (keyed || spec.kind == Kind::Map) {
-        let feed = if feed.in_memory().is_some() { feed } else { feed.hold(symbols)? };
+    let by_object = options.partition == Partition::ByKey && (keyed || spec.kind == Kind::Map);
+    let touches = feed.touches();
+    let is_held = feed.in_memory().is_some();
+    let feed = if (by_object || touches) && !is_held { feed.hold(symbols)? } else { feed };
+    let found = if touches {
         let rows = feed.into_rows().unwrap_or_default();
-        objects = objects::split(&rows, spec, symbols);
-        if touching::is_across(&rows, &objects) {
-            part.decide_touching(&rows, &objects, symbols, options.threads, sink)?
-        } else {
-            part.decide_all(&objects, symbols, options.threads, sink)?
+        if by_object {
+            objects = objects::split(&rows, spec, symbols);
         }
+        Touching::new(&part, rows, options.threads).decide(by_object, symbols, sink)?
+    } else if by_object {
+        objects = objects::split(&feed.into_rows().unwrap_or_default(), spec, symbols);
+        part.decide_all(&objects, symbols, options.threads, sink)?
     } else {
-        let split = if options.split == Split::AtOnce && sink.is_none() {
-            pieces::decide(&part, &feed, symbols, pieces::LEAST)?
-        } else {
-            None
-        };
-        match split {
-            Some(found) => found,
-            None => part.decide(&feed, &mut Names::Own(symbols), sink)?,
-        }
+        part.decide_whole(&feed, symbols, sink)?
     };
     let named = keyed || objects.len() > 1;
     Ok(Answer {
@@ -298,7 +311,11 @@ fn check_feed(
         operations,
         pending,
         objects: objects.len().max(1),
-        object: found.object.filter(|_| named).map(|index| objects[index].name.clone()),
+        object: found
+            .object
+            .filter(|_| named)
+            .and_then(|index| objects.get(index))
+            .map(|one| one.name.clone()),
         elapsed: started.elapsed(),
     })
 }
@@ -322,6 +339,8 @@ struct Part<'a> {
     /// How many engines may be at work on one object.
     threads: usize,
     split: Split,
+    /// What an engine that searches may hold.
+    search_limit_bytes: Option<usize>,
 }
 
 /// What one engine came to.
@@ -350,160 +369,24 @@ impl Outcome {
 }
 
 impl Part<'_> {
-    /// Decides all objects: violated if one is, unknown if one is and none is violated.
-    fn decide_all(
-        &self,
-        objects: &[Object],
-        symbols: &Symbols,
-        threads: usize,
-        sink: Option<Sink<'_>>,
-    ) -> Result<Found, CheckError> {
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
-        let total: u64 = objects.iter().map(|object| object.rows.len() as u64).sum();
-        let results: Mutex<Vec<(usize, Result<Found, CheckError>)>> = Mutex::new(Vec::new());
-        let sink = Mutex::new(sink);
-        let decided = AtomicUsize::new(0);
-        // Objects have the cores.
-        let part = Part { threads: if objects.len() > 1 { 1 } else { self.threads }, ..*self };
-        let work = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(object) = objects.get(index).filter(|_| !stop.load(Ordering::Relaxed)) else {
-                    break;
-                };
-                let rows = &object.rows;
-                let feed = Feed::of(rows.clone());
-                let mut order = Vec::new();
-                let mut collect = |_: &Symbols, op: &Operation| order.push(*op);
-                let wanted = sink.lock().is_ok_and(|sink| sink.is_some());
-                let found = part.decide(
-                    &feed,
-                    &mut Names::Shared(symbols),
-                    if wanted { Some(&mut collect) } else { None },
-                );
-                if let Ok(mut sink) = sink.lock()
-                    && let Some(sink) = sink.as_mut()
-                {
-                    order.iter().for_each(|op| sink(symbols, op));
-                }
-                let done = decided.fetch_add(rows.len(), Ordering::Relaxed) + rows.len();
-                self.watch.explained(done as u64, total);
-                if !matches!(&found, Ok(Found { verdict: Verdict::Holds(_), .. })) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                if let Ok(mut results) = results.lock() {
-                    results.push((index, found));
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            // A thread costs more than a short history.
-            let threads = if total < CHUNK as u64 { 1 } else { threads.clamp(1, objects.len().max(1)) };
-            for _ in 1..threads {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let mut results = results.into_inner().unwrap_or_default();
-        results.sort_by_key(|(index, _)| *index);
-        join(results)
-    }
-
-    /// Decides objects whose operations touch across objects, see [`touching`].
-    fn decide_touching(
-        &self,
-        rows: &[Operation],
-        objects: &[Object],
-        symbols: &mut Symbols,
-        threads: usize,
-        mut sink: Option<Sink<'_>>,
-    ) -> Result<Found, CheckError> {
-        let mut orders = Vec::new();
-        let mut collect = |symbols: &Symbols, op: &Operation| {
-            orders.push(*op);
-            if let Some(sink) = &mut sink {
-                sink(symbols, op);
-            }
-        };
-        let found = self.decide_all(objects, symbols, threads, Some(&mut collect))?;
-        let orders = objects::split(&orders, self.spec, symbols);
-        if !matches!(found.verdict, Verdict::Holds(_)) || touching::agree(rows, &orders) {
-            return Ok(found);
-        }
-        let why = "each object can be explained, but operations of one process on different objects touch (one is called at the \
-                   stamp at which the other returns), and no order of all was found";
-        Ok(Found { verdict: Verdict::Unknown(Unknown::Unsupported { why: why.into() }), ..found })
-    }
-
-    /// Decides one object: tries engines one after another while they are sure to end soon, and races the rest of them ([`race`]).
-    fn decide(
-        &self,
-        feed: &Feed<'_>,
-        names: &mut Names<'_>,
-        mut sink: Option<Sink<'_>>,
-    ) -> Result<Found, CheckError> {
-        let (mut because, mut engine) = (Vec::new(), String::new());
-        let mut limits: Vec<(Limit, u64, String)> = Vec::new();
-        let mut rest = portfolio::candidates(self.spec, self.choice);
-        let shared = feed.shared().filter(|_| self.threads > 1);
-        while !rest.is_empty() && limits.is_empty() {
-            let racing = rest.iter().take_while(|next| next.races && shared.is_some()).count();
-            let mut attempts = match shared.filter(|_| racing > 1) {
-                Some(shared) => race::race(self, &rest[..racing], shared, names.get(), &mut sink)?,
-                None => {
-                    let watched = |returns| self.watch.explained(returns, feed.completed);
-                    vec![self.attempt(&rest[0], feed, names, reborrow(&mut sink), &watched)?]
-                }
-            };
-            rest.drain(..racing.max(1));
-            if let Some(won) = attempts.iter().position(|attempt| attempt.outcome.is_answer()) {
-                let won = attempts.remove(won);
-                let slower = |attempt: &Attempt| match &attempt.outcome {
-                    Outcome::Unfit(why) => format!("{}: {why}", attempt.engine),
-                    _ => format!("{}: slower, side by side", attempt.engine),
-                };
-                because.extend(attempts.iter().map(slower));
-                let verdict = self.verdict(won.outcome, &won.engine, feed, names)?;
-                return Ok(Found { verdict, engine: won.engine, because: because.join("; "), object: None });
-            }
-            for attempt in attempts {
-                match attempt.outcome {
-                    Outcome::Limit(limit, decided) => limits.push((limit, decided, attempt.engine)),
-                    Outcome::Unfit(why) => {
-                        because.push(format!("{}: {why}", attempt.engine));
-                        engine = attempt.engine;
-                    }
-                    Outcome::Holds(_) | Outcome::Violated(..) => {}
-                }
-            }
-        }
-        // Of several that ran into limits, the one that came furthest says how far that is.
-        if let Some(&(limit, decided, _)) = limits.iter().max_by_key(|(_, decided, _)| *decided) {
-            let tried: Vec<&str> = limits.iter().map(|(_, _, engine)| engine.as_str()).collect();
-            let verdict = Verdict::Unknown(unknown(limit, decided, feed));
-            return Ok(Found {
-                verdict,
-                engine: tried.join(", "),
-                because: because.join("; "),
-                object: None,
-            });
-        }
-        let why = if because.is_empty() {
-            "no engine of this kind knows this specification".into()
-        } else {
-            because.join("; ")
-        };
-        Ok(Found {
-            verdict: Verdict::Unknown(Unknown::Unsupported { why }),
-            engine,
-            because: String::new(),
-            object: None,
-        })
-    }
-
     /// Lets one engine try.
     fn attempt(
+        &self,
+        candidate: &Candidate,
+        feed: &Feed<'_>,
+        names: &mut Names<'_>,
+        sink: Option<Sink<'_>>,
+        watched: &dyn Fn(u64),
+    ) -> Result<Attempt, CheckError> {
+        let budget = Budget {
+            search_bytes: self.search_limit_bytes.filter(|_| candidate.may_take_long()),
+            ..self.budget.clone()
+        };
+        let this = &Part { budget: &budget, ..*self };
+        this.attempt_within(candidate, feed, names, sink, watched)
+    }
+
+    fn attempt_within(
         &self,
         candidate: &Candidate,
         feed: &Feed<'_>,
@@ -513,17 +396,11 @@ impl Part<'_> {
     ) -> Result<Attempt, CheckError> {
         let mut made = (candidate.make)(self.spec);
         let engine = made.name().to_owned();
-        let ended = self.drive(made.as_mut(), feed, names, Ties::Strict, &mut sink, watched);
+        // Where operations touch, stamps were made fine before ([`touching`]).
+        let drive = Drive { spec: self.spec, feed, budget: self.budget, ties: Ties::Strict };
+        let ended = drive.run(made.as_mut(), names, reborrow(&mut sink), &mut |returns| watched(returns));
         drop(made);
-        let ended = match ended {
-            Ok(Ended::Violated { touching, .. }) if touching || feed.has_touching_pending() => {
-                self.relaxed(candidate, feed, names, &mut sink, watched)?
-            }
-            Err(DriveError::Witness(bad)) => {
-                self.bad_witness(bad, &engine, feed, names, &mut sink, watched)?
-            }
-            other => other.map_err(input)?,
-        };
+        let ended = ended.map_err(|error| bad(error, &engine, feed))?;
         let outcome = match ended {
             Ended::Violated { violation, at, .. } => {
                 match candidate.distinct.then(|| feed.repeated(self.spec, names)).transpose()?.flatten() {
@@ -562,69 +439,6 @@ impl Part<'_> {
             Outcome::Unfit(why) => Verdict::Unknown(Unknown::Unsupported { why }),
         })
     }
-
-    fn drive(
-        &self,
-        engine: &mut dyn crate::engine::Engine,
-        feed: &Feed<'_>,
-        names: &mut Names<'_>,
-        ties: Ties,
-        sink: &mut Option<Sink<'_>>,
-        watched: &dyn Fn(u64),
-    ) -> Result<Ended, DriveError> {
-        let drive = Drive { spec: self.spec, feed, budget: self.budget, ties };
-        drive.run(engine, names, reborrow(sink), &mut |returns| watched(returns))
-    }
-
-    /// Violated under the stricter reading of touching operations: what of the laxer one?
-    fn relaxed(
-        &self,
-        candidate: &Candidate,
-        feed: &Feed<'_>,
-        names: &mut Names<'_>,
-        sink: &mut Option<Sink<'_>>,
-        watched: &dyn Fn(u64),
-    ) -> Result<Ended, CheckError> {
-        let mut engine = (candidate.make)(self.spec);
-        match self.drive(engine.as_mut(), feed, names, Ties::Relaxed, sink, watched) {
-            Err(DriveError::Witness(_)) => self.exact(feed, names, sink, watched),
-            other => other.map_err(input),
-        }
-    }
-
-    /// Neither reading settles it: try every order, reading stamps and processes as they are.
-    fn exact(
-        &self,
-        feed: &Feed<'_>,
-        names: &mut Names<'_>,
-        sink: &mut Option<Sink<'_>>,
-        watched: &dyn Fn(u64),
-    ) -> Result<Ended, CheckError> {
-        let mut brute = crate::brute::Brute::default();
-        match self.drive(&mut brute, feed, names, Ties::Strict, sink, watched) {
-            Err(DriveError::Witness(bad)) => {
-                Err(CheckError::Bug { engine: "brute force".into(), why: bad.to_string(), rows: Vec::new() })
-            }
-            other => other.map_err(input),
-        }
-    }
-
-    /// A witness failed its recheck. Where operations of one process touch at chunk borders that may be honest.
-    fn bad_witness(
-        &self,
-        bad: BadWitness,
-        engine: &str,
-        feed: &Feed<'_>,
-        names: &mut Names<'_>,
-        sink: &mut Option<Sink<'_>>,
-        watched: &dyn Fn(u64),
-    ) -> Result<Ended, CheckError> {
-        if feed.has_touching_pending() {
-            return self.exact(feed, names, sink, watched);
-        }
-        let rows = feed.in_memory().filter(|rows| rows.len() <= 10_000).unwrap_or_default().to_vec();
-        Err(CheckError::Bug { engine: engine.to_owned(), why: bad.to_string(), rows })
-    }
 }
 
 /// The same sink, for a while.
@@ -635,11 +449,13 @@ fn reborrow<'a>(sink: &'a mut Option<Sink<'_>>) -> Option<Sink<'a>> {
     }
 }
 
-fn input(error: DriveError) -> CheckError {
+/// A history that is not readable, or a mistake of ours.
+fn bad(error: DriveError, engine: &str, feed: &Feed<'_>) -> CheckError {
     match error {
         DriveError::Input(diagnostic) => CheckError::Input(diagnostic),
         DriveError::Witness(bad) => {
-            CheckError::Bug { engine: "recheck".into(), why: bad.to_string(), rows: Vec::new() }
+            let rows = feed.in_memory().filter(|rows| rows.len() <= 10_000).unwrap_or_default().to_vec();
+            CheckError::Bug { engine: engine.to_owned(), why: bad.to_string(), rows }
         }
     }
 }
@@ -650,30 +466,4 @@ fn unknown(limit: Limit, decided: u64, feed: &Feed<'_>) -> Unknown {
         Limit::Time | Limit::Overtaken => Unknown::Time { decided, widest },
         Limit::Memory => Unknown::Memory { decided, widest },
     }
-}
-
-/// One verdict from many.
-fn join(parts: Vec<(usize, Result<Found, CheckError>)>) -> Result<Found, CheckError> {
-    let (mut operations, mut engines, mut because) = (0, Vec::new(), String::new());
-    let mut undecided = None;
-    for (index, found) in parts {
-        let found = found?;
-        if !engines.contains(&found.engine) {
-            engines.push(found.engine.clone());
-        }
-        if because.is_empty() {
-            because.clone_from(&found.because);
-        }
-        match found.verdict {
-            Verdict::Holds(Basis::Witness { operations: n }) => operations += n,
-            Verdict::Violated(_) => return Ok(Found { object: Some(index), ..found }),
-            Verdict::Unknown(_) => undecided = Some(Found { object: Some(index), ..found }),
-        }
-    }
-    Ok(undecided.unwrap_or(Found {
-        verdict: Verdict::Holds(Basis::Witness { operations }),
-        engine: engines.join(", "),
-        because,
-        object: None,
-    }))
 }

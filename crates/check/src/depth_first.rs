@@ -17,12 +17,13 @@
 //! follow depends on nothing else. So the search never goes past the furthest return it has reached: that return has no explanation, and
 //! the history up to it none. Where states are too many to remember them all, older choices are made final; then an end of the search proves nothing, and the engine says so.
 
+mod dead;
 mod foresight;
-mod links;
+pub(crate) mod links;
 
 use linpoint_history::{Operation, Spec};
-use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::dead::DeadEnds;
 pub use self::foresight::{Foresight, Role};
 use self::links::{Calls, Returns};
 use crate::engine::{Budget, Context, Engine, Stop, Violation, Witness};
@@ -165,9 +166,6 @@ struct Frame {
     ahead: u32,
 }
 
-/// A state, and what took effect beyond the first missing return: one bit an operation.
-type Dead = (u32, Box<[u64]>);
-
 struct Search<'a, S: Spec> {
     machine: Machine<S>,
     /// Of each operation: completed ones by return, then those that never returned.
@@ -184,9 +182,10 @@ struct Search<'a, S: Spec> {
     frames: Vec<Frame>,
     /// An operation, and the state after it.
     choices: Vec<(u32, u32)>,
-    /// Dead ends, by the first missing return.
-    dead: FxHashMap<u32, FxHashSet<Dead>>,
-    dead_bytes: usize,
+    /// Dead ends: the first missing return, the state, and what took effect beyond, one bit an operation.
+    dead: DeadEnds,
+    /// Room for the bits that are asked for.
+    beyond: Vec<u64>,
     furthest_return: u32,
     /// Were choices made final?
     is_final: bool,
@@ -211,8 +210,8 @@ impl<S: Spec> Search<'_, S> {
             order: Vec::with_capacity(earliest.len()),
             frames: Vec::new(),
             choices: Vec::new(),
-            dead: FxHashMap::default(),
-            dead_bytes: 0,
+            dead: DeadEnds::default(),
+            beyond: Vec::new(),
             furthest_return: 0,
             is_final: false,
             foresight: None,
@@ -338,24 +337,26 @@ impl<S: Spec> Search<'_, S> {
         self.ahead = frame.ahead;
     }
 
-    /// What took effect beyond the first missing return.
-    fn beyond(&self, first: u32) -> Box<[u64]> {
+    /// Notes what took effect beyond the first missing return.
+    fn look_beyond(&mut self, first: u32) {
         let from = first as usize / 64;
         let to = (self.ahead as usize).div_ceil(64).max(from);
         let pending = self.completed as usize / 64;
+        self.beyond.clear();
         // A word may hold both kinds; what comes after the last completed operation is all there, so that the two parts are told apart.
-        self.done[from..to.min(pending)].iter().chain(&self.done[pending..]).copied().collect()
+        self.beyond.extend_from_slice(&self.done[from..to.min(pending)]);
+        self.beyond.extend_from_slice(&self.done[pending..]);
     }
 
-    fn is_dead(&self, first: u32, state: u32) -> bool {
-        self.dead.get(&first).is_some_and(|dead| dead.contains(&(state, self.beyond(first))))
+    fn is_dead(&mut self, first: u32, state: u32) -> bool {
+        self.look_beyond(first);
+        self.dead.contains(first, state, &self.beyond)
     }
 
     fn bury(&mut self, state: u32) {
         let first = self.returns.first();
-        let beyond = self.beyond(first);
-        self.dead_bytes += 64 + 8 * beyond.len();
-        self.dead.entry(first).or_default().insert((state, beyond));
+        self.look_beyond(first);
+        self.dead.insert(first, state, &self.beyond);
     }
 
     /// States are too many: choices long ago become final, and their states are forgotten.
@@ -368,24 +369,18 @@ impl<S: Spec> Search<'_, S> {
             self.choices.drain(..choices as usize);
             self.frames.iter_mut().for_each(|frame| frame.choices -= choices);
             self.dead.clear();
-            self.dead_bytes = 0;
         }
-        let mut dead: Vec<(u32, u32, Box<[u64]>)> = Vec::new();
-        for (first, set) in self.dead.drain() {
-            dead.extend(set.into_iter().map(|(state, beyond)| (first, state, beyond)));
-        }
+        let mut dead = self.dead.states();
         let states = self.frames.iter_mut().map(|frame| &mut frame.state);
         let states = states.chain(self.choices.iter_mut().map(|choice| &mut choice.1));
-        let states = states.chain(dead.iter_mut().map(|dead| &mut dead.1)).chain([&mut current.state]);
+        let states = states.chain(dead.iter_mut()).chain([&mut current.state]);
         self.machine.forget(states, self.classes.iter_mut());
-        for (first, state, beyond) in dead {
-            self.dead.entry(first).or_default().insert((state, beyond));
-        }
+        self.dead.renumber(&dead);
     }
 
     fn memory(&self) -> usize {
         self.machine.bytes()
-            + self.dead_bytes
+            + self.dead.bytes()
             + self.frames.capacity() * size_of::<Frame>()
             + self.choices.capacity() * 8
             + self.classes.len() * 32

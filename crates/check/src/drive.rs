@@ -16,7 +16,6 @@ use crate::engine::{Budget, Context, Edit, Engine, Limit, Stop, Violation, Witne
 use crate::feed::{Feed, Names};
 use crate::recheck::BadWitness;
 use crate::recheck::segments::Segments;
-use crate::resident::resident_bytes;
 use crate::timeline::{OpId, Ties, Timeline};
 
 /// Where a witness goes, operation by operation, besides the recheck.
@@ -168,6 +167,11 @@ impl Course {
         self.explained
     }
 
+    /// Has every operation so far its place in an order that passed its recheck?
+    pub(crate) fn is_settled(&self) -> bool {
+        self.explained == self.timeline.end() && self.recheck.first_missing() == self.timeline.end()
+    }
+
     /// Explains what is complete: no operation still to come was called before `floor`.
     pub(crate) fn advance(
         &mut self,
@@ -180,7 +184,7 @@ impl Course {
         let upto = self.timeline.base() + rows.partition_point(|op| op.ret < floor) as u32;
         // To ask the system costs as much as a hundred operations.
         if cx.budget.memory_bytes.is_some() && self.weighed.is_none_or(|at| upto - at >= WEIGHED) {
-            cx.budget.check(resident_bytes().unwrap_or_else(|| engine.memory()))?;
+            cx.budget.check(engine.memory())?;
             self.weighed = Some(upto);
         }
         engine.advance(cx, &self.timeline, upto, &mut self.witness)?;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use linpoint_history::{Builtin, Operation, Symbols};
 use rustc_hash::FxHashMap;
@@ -200,14 +200,25 @@ pub struct Budget {
     pub deadline: Option<Instant>,
     /// Not with more bytes than this.
     pub memory_bytes: Option<usize>,
+    /// Not with more bytes than this that an engine says it holds itself, however much the history takes.
+    pub search_bytes: Option<usize>,
     /// Not after another engine has answered.
     pub racer: Option<Racer>,
+    /// Not after this is set: another object was found violated, so that this one does not matter any more.
+    pub over: Option<Arc<AtomicBool>>,
 }
 
 impl Budget {
     /// No limits.
     pub fn unlimited() -> Budget {
         Budget::default()
+    }
+
+    /// The same, but for no longer than this.
+    #[must_use]
+    pub fn within(&self, time: Duration) -> Budget {
+        let soon = Instant::now() + time;
+        Budget { deadline: Some(self.deadline.map_or(soon, |deadline| deadline.min(soon))), ..self.clone() }
     }
 
     /// Stops an engine that holds `bytes` now, if a limit is reached. Costs a look at the clock: ask every thousand steps.
@@ -218,7 +229,7 @@ impl Budget {
     /// As [`Budget::check`], but takes `bytes` for all there is: for engines that ask often, under a driver that asks for the whole
     /// process now and then.
     pub fn check_own(&self, bytes: usize) -> Result<(), Stop> {
-        if self.memory_bytes.is_some_and(|limit| bytes > limit) {
+        if self.is_too_much(bytes) {
             return Err(Stop::Limit(Limit::Memory));
         }
         self.time().map_or(Ok(()), |limit| Err(Stop::Limit(limit)))
@@ -226,13 +237,21 @@ impl Budget {
 
     /// The limit that is reached with `bytes` held now, if one is.
     pub fn limit(&self, bytes: usize) -> Option<Limit> {
+        if self.is_too_much(bytes) {
+            return Some(Limit::Memory);
+        }
         if let Some(limit) = self.memory_bytes {
             let is_largest = self.racer.as_ref().is_none_or(|racer| racer.is_largest(bytes));
-            if bytes > limit || is_largest && resident_bytes().is_some_and(|resident| resident > limit) {
+            if is_largest && resident_bytes().is_some_and(|resident| resident > limit) {
                 return Some(Limit::Memory);
             }
         }
         self.time()
+    }
+
+    /// Is the time up?
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
     /// The limit that is reached with `more` bytes than there are now: to be asked before a large piece is taken.
@@ -244,11 +263,19 @@ impl Budget {
         self.time()
     }
 
+    fn is_too_much(&self, own: usize) -> bool {
+        let is_above = |limit: Option<usize>| limit.is_some_and(|limit| own > limit);
+        is_above(self.memory_bytes) || is_above(self.search_bytes)
+    }
+
     fn time(&self) -> Option<Limit> {
+        if self.over.as_ref().is_some_and(|over| over.load(Ordering::Relaxed)) {
+            return Some(Limit::Overtaken);
+        }
         if self.racer.as_ref().is_some_and(Racer::is_overtaken) {
             return Some(Limit::Overtaken);
         }
-        self.deadline.is_some_and(|deadline| Instant::now() > deadline).then_some(Limit::Time)
+        self.is_late().then_some(Limit::Time)
     }
 }
 

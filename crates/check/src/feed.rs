@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use linpoint_history::formats::{ProcessOrder, Reader};
-use linpoint_history::history::{is_sorted_by_return, return_order};
+use linpoint_history::history::{is_sorted_by_return, return_order, sort_as_logged};
 use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Diagnostic, History, Kind, OpCode, Operation, Signature, Symbols, Value};
 use thiserror::Error;
@@ -36,6 +36,8 @@ pub struct Feed<'a> {
     pub pending: Vec<Pending>,
     /// How many operations completed.
     pub completed: u64,
+    /// Of a file: did an operation begin at the very stamp at which its process's last one returned?
+    touches: bool,
 }
 
 /// Why a history was not read to its end.
@@ -108,6 +110,7 @@ impl<'a> Shared<'a> {
             floors: self.floors.to_vec(),
             pending: self.pending.to_vec(),
             completed: self.completed,
+            touches: false,
         }
     }
 
@@ -142,13 +145,14 @@ impl<'a> Feed<'a> {
     /// Rows in memory, in any order.
     pub fn of(mut rows: Vec<Operation>) -> Feed<'a> {
         if !is_sorted_by_return(&rows) {
-            rows.sort_by_key(return_order);
+            sort_as_logged(&mut rows);
         }
         let completed = rows.partition_point(|op| !op.is_pending());
         let pending = rows.split_off(completed);
         let pending = pending.into_iter().map(|op| Pending::new(op, &rows, 0)).collect();
         let floors = floors(rows.chunks(CHUNK).map(lowest_call).collect());
-        Feed { rows: Rows::Memory(rows.into()), floors, pending, completed: completed as u64 }
+        let completed = completed as u64;
+        Feed { rows: Rows::Memory(rows.into()), floors, pending, completed, touches: false }
     }
 
     /// Reads a history; streams it if it is long and in order. `progress` hears how many rows were read.
@@ -227,9 +231,16 @@ impl<'a> Feed<'a> {
         Ok(Feed::of(all))
     }
 
-    /// Was an operation that never returned called at the very stamp its process's last one returned?
-    pub fn has_touching_pending(&self) -> bool {
-        self.pending.iter().any(|p| p.strict_earliest != p.earliest)
+    /// Was an operation called at the very stamp at which its process's last one returned?
+    pub fn touches(&self) -> bool {
+        let completed = match &self.rows {
+            Rows::Memory(rows) => {
+                let mut processes = LastReturns::default();
+                rows.iter().any(|row| processes.touches(row))
+            }
+            Rows::File(_) => self.touches,
+        };
+        completed || self.pending.iter().any(|p| p.strict_earliest != p.earliest)
     }
 
     /// The most operations open at one moment, as far as rows are in memory.
@@ -304,6 +315,21 @@ impl<'a> Feed<'a> {
     }
 }
 
+/// The last return of each process.
+#[derive(Debug, Default)]
+struct LastReturns(Vec<Option<i64>>);
+
+impl LastReturns {
+    /// Takes the next row of its process; was it called at the stamp at which the last one returned?
+    fn touches(&mut self, row: &Operation) -> bool {
+        let process = row.process().0 as usize;
+        if process >= self.0.len() {
+            self.0.resize(process + 1, None);
+        }
+        self.0[process].replace(row.ret) == Some(row.call)
+    }
+}
+
 /// What a first reading of a long file tells.
 struct Survey {
     /// The lowest call of each chunk.
@@ -313,6 +339,8 @@ struct Survey {
     last: Option<(i64, i64)>,
     in_chunk: usize,
     lowest_here: i64,
+    processes: LastReturns,
+    touches: bool,
 }
 
 impl Default for Survey {
@@ -324,6 +352,8 @@ impl Default for Survey {
             last: None,
             in_chunk: 0,
             lowest_here: i64::MAX,
+            processes: LastReturns::default(),
+            touches: false,
         }
     }
 }
@@ -362,6 +392,7 @@ impl Survey {
         }
         let in_order = self.last.is_none_or(|last| last <= return_order(op));
         self.last = Some(return_order(op));
+        self.touches |= self.processes.touches(op);
         self.lowest_here = self.lowest_here.min(op.call);
         self.completed += 1;
         self.in_chunk += 1;
@@ -401,7 +432,8 @@ impl Survey {
             }
             pending.extend(self.pending[pending.len()..].iter().map(|op| Pending::new(*op, &rows, base)));
         }
-        Ok(Feed { rows: Rows::File(open), floors: floors(self.lowest), pending, completed: self.completed })
+        let (completed, touches) = (self.completed, self.touches);
+        Ok(Feed { rows: Rows::File(open), floors: floors(self.lowest), pending, completed, touches })
     }
 }
 

@@ -228,10 +228,10 @@ impl<S: Spec> Frontier<'_, S> {
         let mut next = 0;
         while let Some(&config) = queue.get(next) {
             next += 1;
-            self.steps += 1;
-            if self.steps.is_multiple_of(256) {
+            if self.steps.is_multiple_of(64) {
                 self.budget.check(self.bytes() + queue.len() * 128)?;
             }
+            self.steps += 1;
             for other in ones(self.opened & !config.done) {
                 let Some(open) = self.open[other as usize] else { continue };
                 if open.only_looks || open.waits & !config.done != 0 {

@@ -12,6 +12,7 @@ pub mod drive;
 pub mod engine;
 pub mod feed;
 pub mod frontier;
+pub mod guided;
 pub mod metastate;
 pub mod monitor;
 mod one_pass;

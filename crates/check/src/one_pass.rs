@@ -9,7 +9,6 @@
 //! Nothing rests on the guess: the recheck looks at every stamp, whatever the engine was told.
 
 use linpoint_history::formats::Reader;
-use linpoint_history::history::return_order;
 use linpoint_history::{Builtin, KeyId, Operation, Symbols};
 
 use crate::drive::{Course, Ended};
@@ -65,14 +64,14 @@ pub(crate) fn explain(
 struct Order {
     /// For each process, its last return; `i64::MAX` while it has shown nothing.
     last_return: Vec<i64>,
-    last: (i64, i64),
+    last: i64,
     /// What the engine was told: nothing to come was called before this.
     floor: i64,
 }
 
 impl Default for Order {
     fn default() -> Order {
-        Order { last_return: Vec::new(), last: (i64::MIN, i64::MIN), floor: i64::MIN }
+        Order { last_return: Vec::new(), last: i64::MIN, floor: i64::MIN }
     }
 }
 
@@ -89,11 +88,9 @@ impl Order {
         let mut fits = true;
         for row in rows {
             let before = std::mem::replace(&mut last_return[row.process().0 as usize], row.ret);
-            let (ret, call) = return_order(row);
             fits &= (before <= row.call) | (before == i64::MAX);
-            fits &= (last.0 < ret) | (last.0 == ret) & (last.1 <= call);
-            fits &= (row.call >= floor) & (row.key == KeyId::NONE) & !row.is_pending();
-            last = (ret, call);
+            fits &= (last <= row.ret) & (row.call >= floor) & (row.key == KeyId::NONE) & !row.is_pending();
+            last = row.ret;
         }
         self.last = last;
         fits

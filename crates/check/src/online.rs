@@ -9,21 +9,26 @@
 //! have taken effect, and the mark moves on.
 //!
 //! A stream cannot be started again, so the engine is chosen at the beginning: one that takes repeated values,
-//! unless [`Promise::Distinct`] says that there are none.
+//! unless [`Promise::Distinct`] says that there are none. Should it meet an operation or a value that it does not know, the next one takes
+//! over where the past is still known (`restart.rs`).
+
+mod restart;
 
 use std::collections::BTreeSet;
 
 use linpoint_history::{
-    Basis, Builtin, Counterexample, OpCode, Operation, ProcessId, Signature, Spec, Symbols, Unknown, Value,
-    Verdict,
+    Basis, Builtin, Counterexample, OpCode, Operation, ProcessId, Signature, Spec, Start, Symbols, Unknown,
+    Value, Verdict,
 };
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
+use self::restart::Restart;
 use crate::counterexample;
 use crate::drive::{Course, DriveError, Ended};
 use crate::engine::{Budget, Context, Engine, Limit};
 use crate::feed::Feed;
+use crate::metastate::generic::Generic;
 use crate::portfolio;
 use crate::timeline::Ties;
 
@@ -92,6 +97,14 @@ pub struct Online {
     decided: Option<Verdict>,
     /// Rows since the engine last went on.
     waiting: u32,
+    /// Engines that had their turn.
+    tried: usize,
+    restart: Restart,
+    /// Operations before those that the engine at work knows.
+    before: u64,
+    /// Operations that returned, and that never will.
+    returned: u64,
+    lost: u64,
 }
 
 impl Online {
@@ -99,8 +112,17 @@ impl Online {
     pub fn new(spec: Builtin, promise: Promise, budget: Budget) -> Online {
         let mut symbols = Symbols::new();
         crate::decide::intern_initial(&spec, &mut symbols);
+        let mut restart = Restart::new(&spec, &symbols);
+        let engine = match portfolio::for_stream(&spec, promise == Promise::Distinct, 0) {
+            Some(engine) => engine,
+            None => Box::new(Generic::new(spec.clone())),
+        };
+        // A monitor says late that a value came twice: then nobody else may take over.
+        if promise == Promise::Distinct {
+            restart.give_up();
+        }
         Online {
-            engine: portfolio::for_stream(&spec, promise == Promise::Distinct),
+            engine,
             course: Course::new(&spec, &symbols, Ties::Strict),
             symbols,
             spec,
@@ -110,6 +132,11 @@ impl Online {
             stamp: 0,
             decided: None,
             waiting: 0,
+            tried: 1,
+            restart,
+            before: 0,
+            returned: 0,
+            lost: 0,
         }
     }
 
@@ -157,6 +184,8 @@ impl Online {
         row.ret = self.tick();
         self.calls.remove(&row.call);
         self.course.timeline.push(row);
+        self.restart.note(row);
+        self.returned += 1;
         self.waiting += 1;
         self.advance(false);
         Ok(self.status())
@@ -180,6 +209,11 @@ impl Online {
         Ok(self.status())
     }
 
+    /// Has any operation returned? If not there is nothing to check, and that is what [`Online::finish`] says.
+    pub fn has_returns(&self) -> bool {
+        self.returned > 0
+    }
+
     /// No more events: operations still open are pending.
     pub fn finish(mut self) -> Verdict {
         let mut left: Vec<Operation> = self.open.drain().map(|(_, row)| row).collect();
@@ -189,16 +223,27 @@ impl Online {
         if let Some(verdict) = self.decided {
             return verdict;
         }
-        let cx = Context { symbols: &self.symbols, spec: &self.spec, budget: &self.budget };
-        let ended = self.course.finish(self.engine.as_mut(), &cx, &mut None);
-        let ended = self.course.ended(ended, self.engine.explained());
-        verdict(&self.spec, &self.symbols, self.engine.name(), ended)
+        loop {
+            let cx = Context { symbols: &self.symbols, spec: &self.spec, budget: &self.budget };
+            let ended = self.course.finish(self.engine.as_mut(), &cx, &mut None);
+            let ended = self.course.ended(ended, self.engine.explained());
+            if matches!(ended, Ok(Ended::Unsupported(_))) && self.next_engine() {
+                self.advance(true);
+                match self.decided {
+                    Some(verdict) => return verdict,
+                    None => continue,
+                }
+            }
+            return self.verdict(ended);
+        }
     }
 
     fn lose(&mut self, mut row: Operation) {
         self.calls.remove(&row.call);
         row.ret = Operation::NEVER;
         self.course.timeline.push_pending(row);
+        self.restart.note_pending(row);
+        self.lost += 1;
     }
 
     fn find(&self, op: &str) -> Result<OpCode, EventError> {
@@ -214,7 +259,10 @@ impl Online {
     fn status(&self) -> Status {
         match &self.decided {
             Some(verdict) => Status::Decided(Box::new(verdict.clone())),
-            None => Status::Fine { explained: u64::from(self.course.explained()), open: self.open.len() },
+            None => {
+                let explained = self.before + u64::from(self.course.explained());
+                Status::Fine { explained, open: self.open.len() }
+            }
         }
     }
 
@@ -225,12 +273,61 @@ impl Online {
         }
         self.waiting = 0;
         let floor = self.calls.first().copied().unwrap_or(i64::MAX);
-        let cx = Context { symbols: &self.symbols, spec: &self.spec, budget: &self.budget };
-        let step = self.course.advance(self.engine.as_mut(), &cx, floor, &mut None);
-        if step.is_err() {
+        loop {
+            let cx = Context { symbols: &self.symbols, spec: &self.spec, budget: &self.budget };
+            let step = self.course.advance(self.engine.as_mut(), &cx, floor, &mut None);
+            if step.is_ok() {
+                break;
+            }
             let ended = self.course.ended(step, self.engine.explained());
-            self.decided = Some(verdict(&self.spec, &self.symbols, self.engine.name(), ended));
+            if !matches!(ended, Ok(Ended::Unsupported(_))) || !self.next_engine() {
+                self.decided = Some(self.verdict(ended));
+                return;
+            }
         }
+        if self.open.is_empty() && self.restart.wants_cut() && self.course.is_settled() {
+            self.restart.cut();
+        }
+    }
+
+    /// The engine at work cannot go on: another begins where the past is known from. Is there one?
+    fn next_engine(&mut self) -> bool {
+        let Some(spec) = self.restart.begin(&self.spec, &self.symbols) else { return false };
+        let Some(engine) = portfolio::for_stream(&spec, false, self.tried) else { return false };
+        self.tried += 1;
+        self.engine = engine;
+        self.course = Course::new(&spec, &self.symbols, Ties::Strict);
+        self.course.timeline.extend(&self.restart.rows);
+        for row in &self.restart.pending {
+            self.course.timeline.push_pending(*row);
+        }
+        self.before = self.restart.before;
+        self.spec = spec;
+        true
+    }
+
+    /// What the end of a drive means for the whole stream.
+    fn verdict(&self, ended: Result<Ended, DriveError>) -> Verdict {
+        if matches!(ended, Ok(Ended::Explained { .. })) && self.returned == 0 {
+            return Verdict::Unknown(Unknown::Nothing { pending: self.lost });
+        }
+        let mut verdict = verdict(&self.spec, &self.symbols, self.engine.name(), ended);
+        let Some(before) = Some(self.before).filter(|before| *before > 0) else { return verdict };
+        match &mut verdict {
+            Verdict::Holds(Basis::Witness { operations }) => *operations += before,
+            Verdict::Violated(example) => match &mut example.start {
+                Some(start) => start.operations += before,
+                None => {
+                    let state = self.spec.show(&self.spec.initial());
+                    example.start = Some(Start { state, operations: before });
+                }
+            },
+            Verdict::Unknown(Unknown::Time { decided, .. } | Unknown::Memory { decided, .. }) => {
+                *decided += before;
+            }
+            Verdict::Unknown(Unknown::Nothing { .. } | Unknown::Unsupported { .. }) => {}
+        }
+        verdict
     }
 }
 

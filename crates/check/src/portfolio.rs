@@ -52,6 +52,13 @@ pub struct Candidate {
     pub races: bool,
 }
 
+impl Candidate {
+    /// May it take exponential time? The others take about linear time, or say at once that a history is not for them.
+    pub fn may_take_long(&self) -> bool {
+        self.races || self.choice == Choice::Brute
+    }
+}
+
 /// The engines to try on a history of `spec`, best first.
 pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     let mut all = if relax::applies(spec) { relaxed(spec.kind) } else { specialised(spec.kind) };
@@ -72,19 +79,17 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     all
 }
 
-/// The engine for a stream, which cannot be started again: the first that takes everything a stream of this object may
-/// hold, or, where values are promised to be distinct, the monitor.
-pub fn for_stream(spec: &Builtin, distinct: bool) -> Box<dyn Engine + Send> {
+/// The engines for a stream, which cannot be started again: the first is the one that takes what is usual in streams of this
+/// object (where values are promised to be distinct, the monitor), the last one takes everything.
+pub fn for_stream(spec: &Builtin, distinct: bool, index: usize) -> Option<Box<dyn Engine + Send>> {
     // These engines know some operations of their object only, or look at the whole history.
     use Kind::{CasRegister, Counter, Deque, Kv, Map, RmwRegister};
     let partial = matches!(spec.kind, CasRegister | RmwRegister | Kv | Counter | Map | Deque);
     let plain = spec.capacity.is_none() && !spec.spurious;
-    let wanted = |candidate: &Candidate| distinct || !candidate.distinct;
-    let mut engines = specialised(spec.kind).into_iter().filter(wanted);
-    match engines.next().filter(|_| plain && !partial) {
-        Some(candidate) => (candidate.make)(spec),
-        None => Box::new(Generic::new(spec.clone())),
-    }
+    let wanted = |candidate: &Candidate| plain && !partial && (distinct || !candidate.distinct);
+    let engines = specialised(spec.kind).into_iter().filter(wanted);
+    let general = metastate(|spec| Box::new(Generic::new(spec.clone())));
+    engines.chain([general]).nth(index).map(|candidate| (candidate.make)(spec))
 }
 
 /// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its own.

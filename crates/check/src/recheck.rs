@@ -117,6 +117,41 @@ impl Recheck {
     }
 }
 
+/// The recheck of an order of all operations of several objects: one order in time for all of them, a replay for each. `rows` are the completed operations in order of
+/// return, those of one process in its order, then those that never returned; how many operations are in the order.
+pub fn whole(
+    spec: &Builtin,
+    symbols: &Symbols,
+    rows: &[Operation],
+    completed: usize,
+    object: &[u32],
+    objects: usize,
+    order: &[u32],
+) -> Result<u64, BadWitness> {
+    let mut replays = vec![Replay::new(spec, symbols); objects];
+    let mut in_time = Order::default();
+    for &row in order {
+        let index = row as usize;
+        let (Some(op), Some(&object)) = (rows.get(index), object.get(index)) else {
+            return Err(in_time.bad("an operation stands in it that there is not"));
+        };
+        let id = match index.checked_sub(completed) {
+            Some(pending) => OpId::pending(pending as u32),
+            None => OpId::completed(row),
+        };
+        in_time.take(id, op)?;
+        if !replays[object as usize].step(spec, symbols, op) {
+            return Err(in_time.bad(RESULT));
+        }
+        in_time.position += 1;
+    }
+    let seen = &in_time.seen;
+    if seen.first_missing() != completed as u32 || seen.count != completed as u64 {
+        return Err(in_time.bad("an operation is missing from it"));
+    }
+    Ok(in_time.position)
+}
+
 const STANDS: &str = "an operation stands in it twice, or before an earlier one of its process";
 const RESULT: &str = "the specification does not allow this result here";
 

@@ -24,7 +24,7 @@ pub enum Replay {
     /// A set.
     Set(Members),
     /// Multiset and list.
-    Multiset(FxHashMap<ValueId, u32>),
+    Multiset(Bag),
     /// A map, by values, since a key or a value that only stands in a pair has no number.
     Map(FxHashMap<Value, Value>),
     /// Read and write only.
@@ -59,8 +59,8 @@ impl Replay {
                 Replay::Set(members)
             }
             (Kind::Multiset | Kind::List, Some(items)) if plain => {
-                let mut bag = FxHashMap::default();
-                items.into_iter().for_each(|item| *bag.entry(item).or_insert(0) += 1);
+                let mut bag = Bag::default();
+                items.into_iter().for_each(|item| bag.add(item));
                 Replay::Multiset(bag)
             }
             (Kind::Map, _) if plain => match spec.initial() {
@@ -285,33 +285,60 @@ fn map(entries: &mut FxHashMap<Value, Value>, symbols: &Symbols, op: &Operation)
     op.is_pending() || symbols.value(op.result) == answer
 }
 
-fn multiset(bag: &mut FxHashMap<ValueId, u32>, symbols: &Symbols, op: &Operation) -> bool {
-    let present = bag.contains_key(&op.arg);
+/// How often each value is in a multiset. A value that only ever stood in a pair has no number; in a stream it may be given one later.
+#[derive(Clone, Debug, Default)]
+pub struct Bag {
+    counts: FxHashMap<ValueId, u32>,
+    unnamed: FxHashMap<Value, u32>,
+}
+
+impl Bag {
+    fn add(&mut self, value: ValueId) {
+        *self.counts.entry(value).or_insert(0) += 1;
+    }
+
+    /// Adds an item of a pair.
+    fn add_item(&mut self, item: &Value, symbols: &Symbols) {
+        match symbols.find(item) {
+            Some(id) => self.add(id),
+            None => *self.unnamed.entry(item.clone()).or_insert(0) += 1,
+        }
+    }
+
+    /// Counts what went in before the value had its number.
+    fn adopt(&mut self, value: ValueId, symbols: &Symbols) {
+        if !self.unnamed.is_empty()
+            && let Some(count) = self.unnamed.remove(&symbols.value(value))
+        {
+            *self.counts.entry(value).or_insert(0) += count;
+        }
+    }
+
+    /// Takes one out; was there one?
+    fn remove(&mut self, value: ValueId) -> bool {
+        let Some(count) = self.counts.get_mut(&value) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.counts.remove(&value);
+        }
+        true
+    }
+}
+
+fn multiset(bag: &mut Bag, symbols: &Symbols, op: &Operation) -> bool {
+    bag.adopt(op.arg, symbols);
     let answer = match op.op() {
         codes::set::ADD => {
-            *bag.entry(op.arg).or_insert(0) += 1;
+            bag.add(op.arg);
             return true;
         }
-        codes::set::REMOVE if present => {
-            if let Some(count) = bag.get_mut(&op.arg) {
-                *count -= 1;
-                if *count == 0 {
-                    bag.remove(&op.arg);
-                }
-            }
-            true
-        }
-        codes::set::REMOVE => false,
-        codes::set::CONTAINS => present,
+        codes::set::REMOVE => bag.remove(op.arg),
+        codes::set::CONTAINS => bag.counts.contains_key(&op.arg),
         _ => {
             // A pair goes in as a whole, or, with the answer false, not at all.
             if op.is_pending() || op.result == ValueId::TRUE {
-                let pair = symbols.value(op.arg);
-                let Some((x, y)) = pair.as_pair() else { return false };
-                for item in [x, y] {
-                    let Some(id) = symbols.find(item) else { return false };
-                    *bag.entry(id).or_insert(0) += 1;
-                }
+                let Some((x, y)) = symbols.pair(op.arg) else { return false };
+                [x, y].into_iter().for_each(|item| bag.add_item(item, symbols));
             }
             return true;
         }

@@ -12,8 +12,8 @@
 //!
 //! **Equal stamps.** Different processes: concurrent. One process: its operations follow one another, so an operation called
 //! at the very stamp its predecessor returned comes after it. That order need not be an interval order, and this
-//! module offers the two interval orders that enclose it ([`Ties`]): what holds under `Strict` holds, what is violated
-//! under `Relaxed` is violated.
+//! module offers two interval orders that enclose it ([`Ties`]): what holds under `Strict` holds, what is violated
+//! under `Relaxed` is violated. `Strict` takes returns at the same stamp in the order in which their rows come ([`crate::decide`]).
 
 mod floating;
 
@@ -113,12 +113,12 @@ impl Timeline {
         timeline
     }
 
-    /// Adds a completed operation. Rows come in order of return; rows with equal returns in order of call.
+    /// Adds a completed operation. Rows come in order of return; rows of one process in its order.
     pub fn push(&mut self, op: Operation) {
         self.extend(&[op]);
     }
 
-    /// Adds completed operations, in order of return; those with equal returns in order of call.
+    /// Adds completed operations, in order of return; those of one process in its order.
     pub fn extend(&mut self, rows: &[Operation]) {
         self.rows.extend_from_slice(rows);
         self.index();
@@ -172,7 +172,8 @@ impl Timeline {
                 gap = count_before(&rows[..index], call);
             }
             // Whether the call is behind all rows is anybody's guess, so it is not asked: the row itself stands there then.
-            if lows[gap] == call as u32 && rows[gap].ret == call {
+            let is_asked = self.ties == Ties::Strict || !self.touching;
+            if is_asked && lows[gap] == call as u32 && rows[gap].ret == call {
                 let own = touched(rows, &rows[index], gap, index);
                 self.touching |= own.is_some();
                 gap = own.filter(|_| self.ties == Ties::Strict).unwrap_or(gap);
@@ -416,7 +417,7 @@ fn touched(rows: &[Operation], op: &Operation, gap: usize, end: usize) -> Option
 
 /// How many of the rows returned before `stamp`: a search backwards with a stride that doubles.
 #[inline(never)]
-fn count_before(rows: &[Operation], stamp: i64) -> usize {
+pub(crate) fn count_before(rows: &[Operation], stamp: i64) -> usize {
     let mut high = rows.len();
     let mut stride = 4;
     loop {

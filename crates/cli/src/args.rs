@@ -88,7 +88,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "NAME")]
     pub spec: String,
     /// The value, or the list of contents, that the object starts with, as JSON
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub initial: Option<String>,
     /// The format, or the ending of its files (see `linpoint formats`); found from the content if not given
     #[arg(long, value_name = "F")]
@@ -103,7 +103,7 @@ pub struct CheckArgs {
     /// Give up after this long, such as `60s`, `500ms`, `5m`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_limit: Option<Duration>,
-    /// Give up beyond this much memory, such as `2GiB`; three quarters of the machine's if not given
+    /// Give up beyond this much memory, such as `2GiB`; if not given, three quarters of the machine's for all, and 1GiB for each engine that searches
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<usize>,
     /// Write the order that explains the history, as JSON lines
@@ -209,7 +209,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "NAME")]
     pub spec: String,
     /// The value, or the list of contents, that the object starts with, as JSON
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub initial: Option<String>,
     /// Processes that call one operation after another
     #[arg(long, value_name = "N", default_value_t = 4)]

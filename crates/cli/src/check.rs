@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
+use linpoint_check::decide::SEARCH_BYTES;
 use linpoint_check::portfolio::Choice;
 use linpoint_check::{Answer, CheckError, Options, Partition, check};
 use linpoint_history::formats::{self, Input, ReadOptions, Reader};
@@ -227,6 +228,7 @@ impl Task<'_> {
             },
             time_limit: self.args.time_limit,
             memory_limit_bytes: self.args.memory_limit.or(machine),
+            search_limit_bytes: self.args.memory_limit.is_none().then_some(SEARCH_BYTES),
             partition: match self.args.partition.as_deref() {
                 Some("none") => Partition::None,
                 _ => Partition::ByKey,

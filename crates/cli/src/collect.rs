@@ -77,7 +77,7 @@ pub struct CollectArgs {
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
     /// What keys begin with; those who record together must have the same, and a --seed each; of this run alone if not given
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prefix: Option<String>,
     /// What this stream is called
     #[arg(long, value_name = "NAME", default_value = "collect")]

@@ -158,6 +158,9 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
     let plain = told.text();
     let _ = std::io::stdout().write_all(if args.json { told.json() } else { plain.clone() }.as_bytes());
     args.output.write(|| told.view(plain))?;
+    if explored.disagrees {
+        return Err(disagreement(args, &text));
+    }
     match &explored.verdict {
         Verdict::Holds => Ok(Exit::Holds),
         Verdict::Violated(violation) if violation.rechecked => Ok(Exit::Violated),
@@ -165,6 +168,16 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
             Err(Fault::Bug { what: "the recheck of a counterexample failed".to_owned(), saved: None })
         }
         Verdict::Unknown(_) => Ok(Exit::Unknown),
+    }
+}
+
+/// A search and a sample without its reductions do not agree: the program is kept, with the options.
+fn disagreement(args: &ExploreArgs, text: &str) -> Fault {
+    let path = std::env::temp_dir().join(format!("linpoint-disagreement-{}.lin", std::process::id()));
+    let kept = std::fs::write(&path, format!("// {args:?}\n{text}")).is_ok();
+    Fault::Bug {
+        what: "exploring with and without reductions do not agree".to_owned(),
+        saved: kept.then_some(path),
     }
 }
 

@@ -75,6 +75,9 @@ fn reason(unknown: &Unknown) -> Json {
         Unknown::Memory { decided, widest } => {
             json!({"kind": "memory", "decided": decided, "widest": widest})
         }
+        Unknown::Nothing { pending } => {
+            json!({"kind": "nothing", "pending": pending, "why": Unknown::nothing_to_check(*pending)})
+        }
         Unknown::Unsupported { why } => json!({"kind": "unsupported", "why": why}),
     }
 }

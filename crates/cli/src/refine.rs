@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use linpoint_history::Diagnostic;
 use linpoint_monitor::file::LogError;
-use linpoint_monitor::finding::{Blame, Found, Seen};
+use linpoint_monitor::finding::{Blame, Cause, Found, Seen};
 use linpoint_monitor::replay::{self, Refine, RefineError, Refined};
 use linpoint_monitor::{Conclusion, Finding};
 use serde_json::{Value as Json, json};
@@ -38,17 +38,7 @@ pub fn run(args: &RefineArgs) -> Result<Exit, Fault> {
 }
 
 fn lines(refined: &Refined) -> String {
-    let mut text = refined.report.to_string();
-    if !refined.closed {
-        text += "  the log was not closed by its program: what is judged is what came before the end\n";
-    }
-    if refined.torn_bytes > 0 {
-        text += &format!(
-            "  {} bytes at the end are torn and were left out; {} bytes were read\n",
-            refined.torn_bytes, refined.good_bytes
-        );
-    }
-    text
+    refined.report.to_string()
 }
 
 /// One line of JSON, with the fields of the contract.
@@ -62,6 +52,7 @@ fn object(args: &RefineArgs, refined: &Refined, elapsed: Duration) -> String {
     let findings: Vec<Json> =
         report.findings().map(|(judged, found)| finding(&judged.description.name, found)).collect();
     let unjudged: u64 = report.objects.iter().map(|judged| judged.summary.unjudged).sum();
+    let views: u64 = report.objects.iter().map(|judged| judged.summary.views).sum();
     let missing: u64 = report.objects.iter().map(|judged| judged.summary.missing).sum();
     json!({
         "file": args.log.display().to_string(),
@@ -75,6 +66,8 @@ fn object(args: &RefineArgs, refined: &Refined, elapsed: Duration) -> String {
             "good_bytes": refined.good_bytes,
             "torn_bytes": refined.torn_bytes,
             "unjudged_events": unjudged,
+            "views_compared": views,
+            "shortfalls": report.shortfalls().iter().map(ToString::to_string).collect::<Vec<_>>(),
             "missing_numbers": missing,
         },
         "engine": "refine",
@@ -97,7 +90,11 @@ fn finding(name: &str, finding: &Finding) -> Json {
             Blame::Open { .. } => ("undecided", operations(std::slice::from_ref(&refused.operation))),
         },
         Found::View(difference) => (
-            "view",
+            match difference.cause {
+                Cause::Object => "view",
+                Cause::Annotation { .. } => "annotation",
+                Cause::Open { .. } => "undecided",
+            },
             difference
                 .keys
                 .iter()

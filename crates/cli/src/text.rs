@@ -20,7 +20,9 @@ pub fn render(shown: &Shown<'_>, style: Style) -> String {
         text += &drawing(shown, example, style);
         text.push('\n');
     }
-    let _ = writeln!(text, "  {}", how(shown.answer));
+    if !matches!(shown.answer.verdict, Verdict::Unknown(Unknown::Nothing { .. })) {
+        let _ = writeln!(text, "  {}", how(shown.answer));
+    }
     let completed = shown.answer.operations - shown.answer.pending;
     if matches!(shown.answer.verdict, Verdict::Holds(_)) && completed > 0 {
         let _ = writeln!(text, "  {}", Worth::of(completed));
@@ -68,6 +70,7 @@ fn why(unknown: &Unknown) -> String {
     match unknown {
         Unknown::Time { decided, widest } => format!("time limit reached; {}", how_far(decided, widest)),
         Unknown::Memory { decided, widest } => format!("memory limit reached; {}", how_far(decided, widest)),
+        Unknown::Nothing { pending } => Unknown::nothing_to_check(*pending),
         Unknown::Unsupported { why } => why.clone(),
     }
 }

@@ -30,7 +30,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "NAME")]
     pub spec: String,
     /// The value, or the list of contents, that objects start with, as JSON
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub initial: Option<String>,
     /// Where streams come in; of this machine alone unless told otherwise
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7200")]

@@ -8,7 +8,9 @@
 //! in whatever order batches of different hosts come in.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use linpoint_history::specs;
 use linpoint_history::{KeyId, Kind, Operation, ProcessId, Symbols, Unknown, Value, ValueId, Verdict};
@@ -19,6 +21,11 @@ use crate::object::{Object, World};
 use crate::progress::{Keeper, Snapshot};
 use crate::report::{Example, Found, Report, What};
 use crate::wire::{About, Batch, Notice, Wire};
+
+/// The first turn of an object that takes long.
+const FIRST_TURN: Duration = Duration::from_millis(200);
+/// Turns do not grow beyond this.
+const LAST_TURN: Duration = Duration::from_secs(1 << 20);
 
 /// Objects named in a report at the most.
 const MOST_NAMED: usize = 100;
@@ -49,6 +56,8 @@ pub struct Checker {
     pub violations: u64,
     /// Rows taken.
     pub taken: u64,
+    /// Set at the end when a worker of this process has found an object violated: others need not be decided any more.
+    pub found: Arc<AtomicBool>,
 }
 
 /// What the numbers of a source stand for here.
@@ -78,6 +87,7 @@ impl Checker {
                 clocks: Clocks::default(),
                 specs: Vec::new(),
                 deadline,
+                turn_ends: None,
                 memory_bytes,
                 keeps: false,
                 spare: Default::default(),
@@ -98,6 +108,7 @@ impl Checker {
             keeper: None,
             violations: 0,
             taken: 0,
+            found: Arc::default(),
         }
     }
 
@@ -312,22 +323,11 @@ impl Checker {
         assert!(self.inbox.is_empty(), "the frontier is past everything, so everything was taken");
         let mut report = Report { stopped, troubles: self.troubles.clone(), ..Report::default() };
         report.hottest = self.hottest().map(|(name, count)| (Wire(name.clone()), count));
-        for slot in 0..self.objects.len() {
-            let object = &mut self.objects[slot];
+        for (slot, verdict) in self.verdicts(stopped).into_iter().enumerate() {
+            let object = &self.objects[slot];
             report.objects += 1;
             report.operations += object.operations();
             report.pending += object.pending();
-            let verdict = match (&self.horizon, stopped) {
-                _ if object.is_decided() => object.finish(&mut self.world),
-                (_, true) => Verdict::Unknown(Unknown::Unsupported { why: "the run was stopped".into() }),
-                (Some((at, why)), _) => {
-                    object.settle(*at, &mut self.world);
-                    object.give_up(why.clone(), &mut self.world);
-                    object.finish(&mut self.world)
-                }
-                (None, _) => object.finish(&mut self.world),
-            };
-            let object = &self.objects[slot];
             let engine = object.engine();
             if !report.engines.iter().any(|known| known == engine) {
                 report.engines.push(engine.to_owned());
@@ -353,6 +353,50 @@ impl Checker {
             }
         }
         report
+    }
+
+    /// The verdicts of all objects. Objects that take long have turns, which grow, so that one that is hard does not keep others from being
+    /// decided; and once one is violated, those that are still open stay so.
+    fn verdicts(&mut self, stopped: bool) -> Vec<Verdict> {
+        let open = || Verdict::Unknown(Unknown::Time { decided: 0, widest: 0 });
+        let mut verdicts: Vec<Verdict> = self.objects.iter().map(|_| open()).collect();
+        let mut left: Vec<usize> = (0..self.objects.len()).collect();
+        let mut turn = FIRST_TURN;
+        while !left.is_empty() {
+            for &slot in &left {
+                self.world.turn_ends = Some(Instant::now() + turn);
+                verdicts[slot] = self.verdict(slot, stopped);
+            }
+            let is_late = self.world.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let is_violated = |slot: &usize| matches!(verdicts[*slot], Verdict::Violated(_));
+            if left.iter().any(is_violated) {
+                self.found.store(true, Ordering::Relaxed);
+            }
+            if is_late || self.found.load(Ordering::Relaxed) {
+                break;
+            }
+            // Who gave up for good has no further turn.
+            let is_open = |slot: usize| matches!(verdicts[slot], Verdict::Unknown(Unknown::Time { .. }));
+            left.retain(|&slot| is_open(slot) && !self.objects[slot].is_decided());
+            turn = turn.saturating_mul(4).min(LAST_TURN);
+        }
+        self.world.turn_ends = None;
+        verdicts
+    }
+
+    /// What is said of an object at the end.
+    fn verdict(&mut self, slot: usize, stopped: bool) -> Verdict {
+        let object = &mut self.objects[slot];
+        match (&self.horizon, stopped) {
+            _ if object.is_decided() => object.finish(&mut self.world),
+            (_, true) => Verdict::Unknown(Unknown::Unsupported { why: "the run was stopped".into() }),
+            (Some((at, why)), _) => {
+                object.settle(*at, &mut self.world);
+                object.give_up(why.clone(), &mut self.world);
+                object.finish(&mut self.world)
+            }
+            (None, _) => object.finish(&mut self.world),
+        }
     }
 
     /// What is to be told of an object, unless it is explained.
@@ -519,6 +563,7 @@ fn reason(unknown: &Unknown) -> String {
     match unknown {
         Unknown::Time { .. } => "time limit reached".to_owned(),
         Unknown::Memory { .. } => "memory limit reached".to_owned(),
+        Unknown::Nothing { pending } => Unknown::nothing_to_check(*pending),
         Unknown::Unsupported { why } => why.clone(),
     }
 }

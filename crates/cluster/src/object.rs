@@ -29,6 +29,8 @@ pub struct World {
     pub specs: Vec<Builtin>,
     /// When the run must end.
     pub deadline: Option<Instant>,
+    /// When an object that is decided at the end must make room for others.
+    pub turn_ends: Option<Instant>,
     /// Not with more memory than this.
     pub memory_bytes: Option<usize>,
     /// Are checkpoints taken? Then rows are kept that otherwise were released.

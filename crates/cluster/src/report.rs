@@ -213,6 +213,9 @@ impl Outcome {
                 many => unknown(format!("{why} (and {} more objects)", many - 1)),
             },
             None if report.stopped => unknown("the run was stopped".to_owned()),
+            None if report.operations == report.pending => {
+                Verdict::Unknown(Unknown::Nothing { pending: report.pending })
+            }
             None => Verdict::Holds(Basis::Witness { operations: report.operations }),
         };
         let named = |found: &Found| Some(found.key.0.clone()).filter(|name| !name.is_null());

@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -138,7 +139,8 @@ impl Job {
             None => crate::hosts::alone(workers),
         };
         let (job, failed) = (self.clone(), Arc::clone(&failure));
-        let work = move |worker: &mut Worker| job.work(worker, workers, &failed);
+        let found: Arc<AtomicBool> = Arc::default();
+        let work = move |worker: &mut Worker| job.work(worker, workers, &failed, &found);
         let guards = timely::execute::execute_from(builders, guard, timely::WorkerConfig::default(), work)
             .map_err(RunError::Broken)?;
         let joined = crate::hosts::joined(guards, self.hosts.as_ref());
@@ -156,7 +158,13 @@ impl Job {
     }
 
     /// One worker: the reports of all, if it is the first of its host.
-    fn work(&self, worker: &mut Worker, workers: usize, failure: &Mutex<Option<Diagnostic>>) -> Vec<Report> {
+    fn work(
+        &self,
+        worker: &mut Worker,
+        workers: usize,
+        failure: &Mutex<Option<Diagnostic>>,
+        found: &Arc<AtomicBool>,
+    ) -> Vec<Report> {
         let index = worker.index();
         let mut troubles = Vec::new();
         let feeds = (self.feeds)(index % workers).unwrap_or_else(|diagnostic| {
@@ -169,7 +177,9 @@ impl Job {
             vec![missing]
         });
         let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
-        let checker = Rc::new(RefCell::new(Checker::new(self.deadline, self.memory_bytes)));
+        let mut checker = Checker::new(self.deadline, self.memory_bytes);
+        checker.found = Arc::clone(found);
+        let checker = Rc::new(RefCell::new(checker));
         let mut shared = Read { troubles, ..Read::default() };
         let of = self.progress.as_ref().map_or("", |progress| &progress.of);
         let assigned = homes::assign(worker, &feeds, of);

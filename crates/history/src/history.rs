@@ -51,6 +51,28 @@ pub fn is_sorted_by_return(operations: &[Operation]) -> bool {
     operations.is_sorted_by_key(return_order)
 }
 
+/// Puts rows in order of return, pending ones last, by call. Rows that returned at the same stamp stay as they came in: a log usually has them in the
+/// order in which they returned, which a coarse clock does not tell. Those of one process follow one another by call, however they came in.
+pub fn sort_as_logged(operations: &mut [Operation]) {
+    if !operations.is_sorted_by_key(|op| op.ret) {
+        operations.sort_by_key(|op| op.ret);
+    }
+    let processes = operations.iter().map(|op| op.process().0 as usize + 1).max().unwrap_or(0);
+    let mut last_return = vec![i64::MIN; processes];
+    let mut from = 0;
+    while let Some(first) = operations.get(from) {
+        let ret = first.ret;
+        let same = operations[from..].iter().take_while(|op| op.ret == ret).count();
+        let group = &mut operations[from..from + same];
+        let follows =
+            |op: &Operation| op.call >= std::mem::replace(&mut last_return[op.process().0 as usize], op.ret);
+        if ret == Operation::NEVER || !group.iter().map(follows).fold(true, |all, one| all & one) {
+            group.sort_by_key(|op| op.call);
+        }
+        from += same;
+    }
+}
+
 /// The sort key of the order of return; pending operations come last.
 #[inline]
 pub fn return_order(op: &Operation) -> (i64, i64) {

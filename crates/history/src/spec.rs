@@ -64,6 +64,12 @@ pub trait Spec {
         true
     }
 
+    /// Bytes that a state takes, what it holds behind pointers included: how a search measures what it holds. Roughly is enough.
+    fn state_bytes(&self, state: &Self::State) -> usize {
+        let _ = state;
+        size_of::<Self::State>()
+    }
+
     /// A state as a person reads it.
     fn show(&self, state: &Self::State) -> String {
         format!("{state:?}")

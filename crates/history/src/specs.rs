@@ -12,6 +12,7 @@ mod names;
 mod register;
 mod sequence;
 mod snapshot;
+mod start;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -83,7 +84,8 @@ pub struct Builtin {
     pub capacity: Option<usize>,
     /// May "empty" or "full" be reported at any time?
     pub spurious: bool,
-    /// What it starts with: a value for registers and counters, a list of contents for collections.
+    /// What it starts with: a value for registers and counters, a list of contents for collections, in the form that
+    /// [`Builtin::with_initial`] gives it.
     pub initial: Value,
     signature: Signature,
 }
@@ -144,9 +146,9 @@ impl Builtin {
         self
     }
 
-    /// Starting from `initial`.
+    /// Starting from `initial`, kept in the one form of all that mean the same.
     pub fn with_initial(mut self, initial: Value) -> Builtin {
-        self.initial = initial;
+        self.initial = start::canonical(self.kind, initial);
         self
     }
 
@@ -191,7 +193,7 @@ impl Spec for Builtin {
     }
 
     fn initial(&self) -> State {
-        let contents = || match &self.initial {
+        let contents = || match start::canonical(self.kind, self.initial.clone()) {
             Value::List(items) => items.to_vec(),
             _ => Vec::new(),
         };
@@ -240,6 +242,18 @@ impl Spec for Builtin {
 
     fn observes_process(&self) -> bool {
         matches!(self.kind, Kind::Lock | Kind::RwLock | Kind::Semaphore)
+    }
+
+    fn state_bytes(&self, state: &State) -> usize {
+        let behind = match state {
+            State::Value(value) => value.heap_bytes(),
+            State::Sequence(items) => items.iter().map(Value::bytes).sum(),
+            // A node of the tree is shared by a few entries.
+            State::Bag(bag) => bag.keys().map(|item| item.bytes() + 16).sum(),
+            State::Map(map) => map.iter().map(|(key, value)| key.bytes() + value.bytes() + 16).sum(),
+            State::Holders(shares, _) => shares.len() * 24,
+        };
+        size_of::<State>() + behind
     }
 
     fn show(&self, state: &State) -> String {

@@ -62,6 +62,20 @@ impl Value {
         matches!(self, Value::Null)
     }
 
+    /// Bytes that it takes, what it holds behind pointers included, as if nobody shared that.
+    pub fn bytes(&self) -> usize {
+        size_of::<Value>() + self.heap_bytes()
+    }
+
+    /// Bytes that it holds behind pointers.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Null | Value::Bool(_) | Value::Int(_) => 0,
+            Value::Str(text) => 32 + text.len(),
+            Value::List(items) => 32 + items.iter().map(Value::bytes).sum::<usize>(),
+        }
+    }
+
     /// What a diagnostic calls this kind of value.
     pub fn kind_name(&self) -> &'static str {
         match self {

@@ -72,9 +72,25 @@ pub enum Unknown {
         /// The most operations open at one moment.
         widest: usize,
     },
+    /// There is nothing to check: no operation ever returned.
+    Nothing {
+        /// Operations that were called.
+        pending: u64,
+    },
     /// The chosen engine cannot decide this history.
     Unsupported {
         /// What it would need.
         why: String,
     },
+}
+
+impl Unknown {
+    /// The sentence for a history in which no operation ever returned.
+    pub fn nothing_to_check(pending: u64) -> String {
+        match pending {
+            0 => "there is nothing to check: the history has no operation".to_owned(),
+            1 => "there is nothing to check: the one operation never returned".to_owned(),
+            many => format!("there is nothing to check: none of the {many} operations ever returned"),
+        }
+    }
 }

@@ -101,8 +101,31 @@ pub enum ErrorKind {
     BadInit,
     /// More records than a run may have.
     HeapFull,
+    /// A `choose` with more ways to go on than are tried.
+    TooManyWays,
     /// An element of a ghost array that this run has no room for. No run goes wrong by it: the ghost is then not known.
     Beyond,
+}
+
+impl ErrorKind {
+    /// Is it a limit of the interpreter, and nothing that the program does wrong?
+    #[must_use]
+    pub fn is_limit(self) -> bool {
+        match self {
+            ErrorKind::HeapFull | ErrorKind::TooManyWays | ErrorKind::Beyond => true,
+            ErrorKind::NullDereference
+            | ErrorKind::UseAfterFree
+            | ErrorKind::DoubleFree
+            | ErrorKind::OutOfBounds { .. }
+            | ErrorKind::OutOfRange { .. }
+            | ErrorKind::NotHeld
+            | ErrorKind::AssertFailed
+            | ErrorKind::UnwrapNone
+            | ErrorKind::Arithmetic
+            | ErrorKind::Unset
+            | ErrorKind::BadInit => false,
+        }
+    }
 }
 
 impl fmt::Display for ErrorKind {
@@ -124,6 +147,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Unset => f.write_str("a variable without a value"),
             ErrorKind::BadInit => f.write_str("the initial code blocks, has a choice, or does not end"),
             ErrorKind::HeapFull => f.write_str("too many records"),
+            ErrorKind::TooManyWays => write!(f, "a choice of more than {} values", choices::MOST_WAYS),
             ErrorKind::Beyond => f.write_str("a ghost that this run has no room for"),
         }
     }

@@ -27,6 +27,7 @@
 
 pub mod ast;
 pub mod diagnostic;
+pub mod erase;
 pub mod flow;
 pub mod interp;
 mod lower;

@@ -26,6 +26,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ast::{self, MemberKind, RoutineKind};
 use crate::diagnostic::{Diagnostic, code};
+use crate::erase;
 use crate::flow;
 use crate::near;
 use crate::program::{
@@ -245,6 +246,7 @@ impl<'a> Lowerer<'a> {
     /// What can be seen from the graph, if there is one.
     fn check_flow(&mut self, program: &Program) {
         if !self.wrong.iter().any(Diagnostic::is_error) {
+            erase::check(program, &mut self.wrong);
             flow::check(program, &mut self.wrong);
         }
     }

@@ -582,6 +582,16 @@ impl Place {
     }
 }
 
+impl Mark {
+    /// Are all places that it reads such places?
+    pub fn reads_only(&self, such: &dyn Fn(&Place) -> bool) -> bool {
+        let mut only = true;
+        let all = self.when.iter().chain(self.result.iter().flatten()).chain(&self.of);
+        all.for_each(|e| e.places(&mut |place| only &= such(place)));
+        only
+    }
+}
+
 impl Edge {
     /// Its linearization points.
     pub fn marks(&self) -> impl Iterator<Item = &Mark> {

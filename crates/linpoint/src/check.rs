@@ -19,24 +19,30 @@ use crate::explore::page_note;
 use crate::explored::{Exploration, Finding, Stop};
 use crate::linearize::Criterion;
 use crate::plan::{self, Reached};
+use crate::promise::{self, Promise};
 use crate::report::{Coverage, Report};
 use crate::scenario::{Alphabet, Scenario, Size, shapes};
 use crate::spec::{Object, Specification};
 use crate::token::{Token, TokenError};
 
 /// Checks that an object does what its specification says: `linpoint::check::<MsQueue>().run()`.
+///
+/// Unless more is asked for, scenarios have up to two threads with two operations each, and one operation before: small
+/// enough for most objects to be done in seconds even where nothing is optimised.
 pub fn check<O: Object>() -> Check<O> {
     Check {
-        size: Size { threads: 3, ops: 2, before: 1, after: 1 },
+        size: Size { threads: 2, ops: 2, before: 1, after: 0 },
         domain: Domain::default(),
         arguments: None,
         scenario: None,
         criterion: Criterion::Linearizability,
         search: Search::Auto,
-        time_limit: Duration::from_secs(10),
+        time_limit: Duration::from_secs(60),
         workers: None,
         limits: Limits::default(),
         page: None,
+        as_far_as_it_goes: false,
+        after_set: false,
         object: PhantomData,
     }
 }
@@ -53,11 +59,14 @@ pub struct Check<O: Object> {
     workers: Option<usize>,
     limits: Limits,
     page: Option<PathBuf>,
+    as_far_as_it_goes: bool,
+    /// Did the user say how many operations come after?
+    after_set: bool,
     object: PhantomData<fn() -> O>,
 }
 
 impl<O: Object> Check<O> {
-    /// At most so many threads (3 unless set).
+    /// At most so many threads (2 unless set).
     pub fn threads(mut self, threads: usize) -> Self {
         self.size.threads = threads.max(1);
         self
@@ -66,6 +75,9 @@ impl<O: Object> Check<O> {
     /// At most so many operations in a thread (2 unless set).
     pub fn ops(mut self, ops: usize) -> Self {
         self.size.ops = ops.max(1);
+        if !self.after_set {
+            self.size.after = usize::from(self.size.ops == 1);
+        }
         self
     }
 
@@ -75,9 +87,11 @@ impl<O: Object> Check<O> {
         self
     }
 
-    /// At most so many operations after the threads have ended (1 unless set).
+    /// At most so many operations after the threads have ended. Unless set there is none, or one where each thread has one
+    /// only: a thread with two can look at what is left itself.
     pub fn after(mut self, ops: usize) -> Self {
         self.size.after = ops;
+        self.after_set = true;
         self
     }
 
@@ -111,7 +125,7 @@ impl<O: Object> Check<O> {
         self
     }
 
-    /// Stop after this long (10 s unless set), and say how far it got.
+    /// Stop after this long (60 s unless set), and say how far it got.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
@@ -130,7 +144,7 @@ impl<O: Object> Check<O> {
     }
 
     /// Something may fail without a reason, where std allows that, so many times in an execution (never unless set): a
-    /// `compare_exchange_weak`, or a wait for a condition variable, which then ends without a notification.
+    /// `compare_exchange_weak`, `park`, or a wait for a condition variable, which then ends without a notification.
     pub fn spurious(mut self, failures: u32) -> Self {
         self.limits.spurious = failures;
         self
@@ -142,17 +156,30 @@ impl<O: Object> Check<O> {
         self
     }
 
-    /// Checks, and panics with the counterexample if there is one.
+    /// Lets [`Check::run`] pass with what could be covered in the time given, or by a random search. What that was is in
+    /// the [`Coverage`] that it returns. Without this, less than every schedule of every scenario does not pass.
+    pub fn as_far_as_it_goes(mut self) -> Self {
+        self.as_far_as_it_goes = true;
+        self
+    }
+
+    /// Checks, and panics with the counterexample if there is one, and also if there is none but not everything was
+    /// covered: every schedule of every scenario, or within the bound on preemptions of a search that has one.
     ///
     /// # Panics
-    /// If the object does not do what its specification says.
+    /// If the object does not do what its specification says, or if not all was covered that was promised, unless
+    /// [`Check::as_far_as_it_goes`].
     #[track_caller]
-    pub fn run(self) -> Report {
+    pub fn run(self) -> Coverage {
+        let as_far_as_it_goes = self.as_far_as_it_goes;
         let report = self.report();
         if let Some(counterexample) = &report.counterexample {
             panic!("{counterexample}");
         }
-        report
+        if let Some(why) = promise::broken(&report, as_far_as_it_goes) {
+            panic!("{why}");
+        }
+        report.coverage
     }
 
     /// Checks, and returns what was found and what was covered.
@@ -176,7 +203,8 @@ impl<O: Object> Check<O> {
         let deadline = start + self.time_limit;
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
         coverage.spurious = self.limits.spurious;
-        let scenarios = self.scenarios(deadline, &mut coverage);
+        coverage.promise = Promise::of(self.search);
+        let (scenarios, missing) = self.scenarios(deadline, &mut coverage);
         // The last is among the longest.
         if let Some(text) = scenarios.last().and_then(asked_twice::difference) {
             panic!(
@@ -200,6 +228,9 @@ impl<O: Object> Check<O> {
             }
         }
         coverage.finish(scenarios.len());
+        if self.scenario.is_none() && !coverage.is_kept() {
+            coverage.kept = promise::largest_kept(&self.size, &scenarios, &coverage, &missing);
+        }
         Report { coverage, elapsed: start.elapsed(), counterexample: None }
     }
 
@@ -260,25 +291,30 @@ impl<O: Object> Check<O> {
         Execution::new(self.limits.clone())
     }
 
-    /// All scenarios within the size, small first; as many as the time allows to list.
-    fn scenarios(&self, deadline: Instant, coverage: &mut Coverage) -> Vec<Scenario<O::Spec>> {
+    /// All scenarios within the size, small first; as many as the time allows to list, and the sizes of the others.
+    fn scenarios(&self, deadline: Instant, coverage: &mut Coverage) -> (Vec<Scenario<O::Spec>>, Vec<Size>) {
         const MOST: usize = 200_000;
         if let Some(scenario) = &self.scenario {
-            return vec![Scenario::clone(scenario)];
+            return (vec![Scenario::clone(scenario)], Vec::new());
         }
         let alphabet = Alphabet::new::<O>(&self.domain, self.arguments.as_deref());
         let mut all = Vec::new();
+        let mut missing = Vec::new();
         for shape in shapes(&self.size) {
+            if !missing.is_empty() {
+                missing.push(shape.size());
+                continue;
+            }
             let whole = alphabet.scenarios(&shape, &mut |scenario| {
                 all.push(scenario);
                 all.len() < MOST && (all.len() % 1024 != 0 || Instant::now() < deadline)
             });
             if !whole {
                 coverage.listing_was_cut();
-                break;
+                missing.push(shape.size());
             }
         }
-        all
+        (all, missing)
     }
 
     /// Explores the scenarios `open`, each as far as `level` allows, on all workers.

@@ -19,16 +19,18 @@ use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, e
 use crate::check::fingerprint;
 use crate::claims::Claims;
 use crate::counterexample::Counterexample;
+use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
 use crate::report::{whims, whims_note};
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
 use crate::view::Material;
 
-/// Runs `program` under every schedule, within 10 s, and panics with the counterexample if something goes wrong.
+/// Runs `program` under every schedule, and panics with the counterexample if something goes wrong, or if 60 s were not
+/// enough for every schedule.
 ///
 /// # Panics
-/// If a schedule fails.
+/// If a schedule fails, or if there are too many of them: [`exploration`] has settings for that.
 #[track_caller]
 pub fn explore<F: Fn() + Sync>(program: F) -> Explored {
     exploration().run(program)
@@ -36,7 +38,8 @@ pub fn explore<F: Fn() + Sync>(program: F) -> Explored {
 
 /// An exploration with settings: `linpoint::exploration().time_limit(…).run(|| …)`.
 pub fn exploration() -> Exploration {
-    Exploration { plan: Plan::default(), workers: 1, page: None }
+    let plan = Plan { time: Some(Duration::from_secs(60)), ..Plan::default() };
+    Exploration { plan, workers: 1, page: None, as_far_as_it_goes: false }
 }
 
 /// How to explore a program.
@@ -45,6 +48,7 @@ pub struct Exploration {
     plan: Plan,
     workers: usize,
     page: Option<PathBuf>,
+    as_far_as_it_goes: bool,
 }
 
 /// What came of exploring a program.
@@ -104,7 +108,7 @@ impl Exploration {
         self.search(Search::Preemptions(bound))
     }
 
-    /// Stop after this long (10 s unless set).
+    /// Stop after this long (60 s unless set).
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.plan.time = Some(limit);
         self
@@ -136,7 +140,7 @@ impl Exploration {
     }
 
     /// Something may fail without a reason, where std allows that, so many times in an execution (never unless set): a
-    /// `compare_exchange_weak`, or a wait for a condition variable, which then ends without a notification.
+    /// `compare_exchange_weak`, `park`, or a wait for a condition variable, which then ends without a notification.
     pub fn spurious(mut self, failures: u32) -> Self {
         self.plan.limits.spurious = failures;
         self
@@ -148,20 +152,52 @@ impl Exploration {
         self
     }
 
-    /// Explores, and panics with the counterexample if there is one.
+    /// Lets [`Exploration::run`] pass with what could be covered in the time given, or by a random search. What that was
+    /// is returned. Without this, less than every schedule does not pass.
+    pub fn as_far_as_it_goes(mut self) -> Self {
+        self.as_far_as_it_goes = true;
+        self
+    }
+
+    /// Explores, and panics with the counterexample if there is one, and also if there is none but not everything was
+    /// covered: every schedule, or every schedule within the bound on preemptions of a search that has one.
     ///
     /// # Panics
-    /// If a schedule fails.
+    /// If a schedule fails, or if not all was covered that was promised, unless [`Exploration::as_far_as_it_goes`].
     #[track_caller]
     pub fn run<F: Fn() + Sync>(&self, program: F) -> Explored {
         let explored = self.report(program);
         if let Some(counterexample) = &explored.counterexample {
             panic!("{counterexample}");
         }
+        if let Some(why) = self.broken(&explored) {
+            panic!("{why}");
+        }
         explored
     }
 
+    /// Why an exploration that found nothing wrong is not to pass; nothing if it is.
+    fn broken(&self, explored: &Explored) -> Option<String> {
+        if explored.walked.runs == 0 {
+            return Some(format!("{explored}\nnothing was run: no time was given, or no executions"));
+        }
+        let promise = Promise::of(self.plan.search);
+        if self.as_far_as_it_goes || promise.is_kept(explored.walked.covered) {
+            return None;
+        }
+        let mut text = format!("{explored}\n{promise}");
+        if promise != Promise::Nothing {
+            text.push_str(", and that was not done in the time given");
+        }
+        if let Covered::Preemptions(bound) = explored.walked.covered {
+            text.push_str(&format!("\nkept would be: .preemptions({bound})"));
+        }
+        text.push_str(REMEDIES);
+        Some(text)
+    }
+
     /// Explores, and returns what was found and what was covered.
+    #[must_use = "it may say `violated` or `unknown`: look at it, or call `run`, which panics"]
     pub fn report<F: Fn() + Sync>(&self, program: F) -> Explored {
         let claims = Mutex::new(Claims::default());
         let visitor = |_worker: usize| {

@@ -7,7 +7,8 @@ use std::time::Instant;
 use linpoint_sched::clocks::Clocks;
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::{
-    Ending, Execution, Failure, Run, ThreadId, is_tracked, mark_call, mark_return, thread, untracked,
+    Ending, Execution, Failure, MarkKind, Run, ThreadId, is_tracked, mark_call, mark_return, thread,
+    untracked,
 };
 use rustc_hash::FxHashMap;
 
@@ -152,7 +153,9 @@ impl<'a, O: Object> Exploration<'a, O> {
             if execution.record().claims && !matches!(execution.record().ending, Ending::Abandoned) {
                 self.claims.add(&execution.claims());
             }
-            if !strategy.advance(execution.record()) {
+            if execution.newly_fair() {
+                strategy.restart();
+            } else if !strategy.advance(execution.record()) {
                 return Ok(Stop::Exhausted);
             }
             let late = made % 256 == 0 && deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -177,6 +180,11 @@ impl<'a, O: Object> Exploration<'a, O> {
         match &run.ending {
             Ending::Abandoned => return Ok(()),
             Ending::Failed(failure) => return Err(finding(Fault::Failure(failure.clone()))),
+            // Nobody can go on, and it is no operation that waits: the object's constructor does, or its destructor, or
+            // a thread that it left behind. No specification asks for that.
+            Ending::Stuck(failure) if !has_pending(run) => {
+                return Err(finding(Fault::Failure(failure.clone())));
+            }
             Ending::Complete | Ending::Stuck(_) => {}
         }
         if own_order {
@@ -273,6 +281,12 @@ impl<'a, O: Object> Exploration<'a, O> {
         let stuck = u32::from(self.key.stuck);
         same && std::mem::replace(&mut self.answers[results.len()], stuck) == stuck
     }
+}
+
+/// Was an operation called that did not return?
+fn has_pending(run: &Run) -> bool {
+    let count = |kind| run.marks.iter().filter(|mark| mark.kind == kind).count();
+    count(MarkKind::Call) > count(MarkKind::Return)
 }
 
 /// An object of more bytes is put on the heap: the stack of a run is small.

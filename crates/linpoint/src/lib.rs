@@ -12,6 +12,7 @@ mod explored;
 mod key;
 mod linearize;
 mod plan;
+mod promise;
 mod relevant;
 mod report;
 mod scenario;

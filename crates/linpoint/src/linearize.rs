@@ -20,9 +20,14 @@
 //! Before that, one order is tried for all histories together (`linearize/at_once.rs`): most questions are settled so.
 //!
 //! **Pending operations.** One that never returned may have taken effect or not, with any answer. One that made no
-//! access at all is called last of all, where it explains nothing: it is left out. In a run where nobody can go on,
-//! some explanation must end in a state where every pending operation it did not use has to wait (Burckhardt,
-//! Dern, Musuvathi, Tan 2010).
+//! access at all is called last of all, where it explains nothing: it is left out.
+//!
+//! **Stuck runs.** In a run where nobody can go on, a pending operation never returns. One that took effect has to
+//! return, so no pending operation is part of an explanation there; and one that did not is right to wait only where the
+//! specification waits. So some order of the operations that returned must explain the history and end in a state in
+//! which every pending operation has no outcome (Burckhardt, Dern, Musuvathi, Tan 2010, who ask for one order for each
+//! pending operation; here one order serves all of them). An operation that waits for others after its effect, as a
+//! rendezvous does, has no sequential specification and is refused.
 //!
 //! The other criteria use the same search: *sequential consistency* (Lamport 1979) keeps only the order within a
 //! thread; *quiescent consistency* (Aspnes, Herlihy, Shavit 1994) only the order across moments when nothing is pending.
@@ -96,7 +101,7 @@ pub enum Moment {
 #[derive(Clone, Debug)]
 pub(crate) struct Unexplained {
     pub(crate) moments: Vec<Moment>,
-    /// Everything is explained but that the pending operations have to wait.
+    /// Everything is explained but that the pending operations wait.
     pub(crate) should_not_wait: bool,
 }
 
@@ -121,7 +126,10 @@ fn search_histories<S: Specification>(question: &Question<'_, S>) -> Option<Unex
         return None;
     }
     search.complete();
-    Some(Unexplained { moments: search.moments, should_not_wait: search.should_not_wait })
+    // Where a run that goes on would be explained, it is the waiting that is wrong.
+    let should_not_wait = search.should_not_wait
+        || question.stuck && search_histories(&Question { stuck: false, ..*question }).is_none();
+    Some(Unexplained { moments: search.moments, should_not_wait })
 }
 
 /// Pairs of what was linearized and the state it led to.
@@ -201,12 +209,18 @@ impl<S: Specification> Search<'_, S> {
         }
     }
 
+    /// The operations that returned.
+    fn completed(&self) -> u64 {
+        bits(self.all).filter(|&op| self.question.results[op].is_some()).map(|op| 1 << op).sum()
+    }
+
     /// Adds every configuration reached by linearizing operations of `called`.
     fn close(&self, called: u64, possible: &mut Configurations<S>) {
         let mut work: Vec<(u64, S)> = possible.iter().cloned().collect();
         let mut outcomes = Vec::new();
+        let may_take_effect = if self.question.stuck { called & self.completed() } else { called };
         while let Some((done, state)) = work.pop() {
-            for op in bits(called & !done) {
+            for op in bits(may_take_effect & !done) {
                 let keeps_order = self.question.criterion != Criterion::SequentialConsistency
                     || self.question.predecessor[op].is_none_or(|before| done & 1 << before != 0);
                 if !keeps_order {
@@ -228,8 +242,7 @@ impl<S: Specification> Search<'_, S> {
 
     /// Everything was called, and returned if it ever did: is there an explanation to the end?
     fn ends_well(&mut self, possible: &Configurations<S>) -> bool {
-        let completed: u64 =
-            bits(self.all).filter(|&op| self.question.results[op].is_some()).map(|op| 1 << op).sum();
+        let completed = self.completed();
         let complete = || possible.iter().filter(move |(done, _)| done & completed == completed);
         if complete().next().is_none() {
             return false;
@@ -239,8 +252,8 @@ impl<S: Specification> Search<'_, S> {
         }
         let pending = (self.all | self.question.idle) & !completed;
         let mut outcomes = Vec::new();
-        let rests = complete().any(|(done, state)| {
-            bits(pending & !done).all(|op| {
+        let rests = complete().any(|(_, state)| {
+            bits(pending).all(|op| {
                 outcomes.clear();
                 state.outcomes(&self.question.ops[op], &mut outcomes);
                 outcomes.is_empty()
@@ -346,6 +359,9 @@ fn place<S: Specification>(
         return true;
     }
     left.iter().enumerate().any(|(at, &op)| {
+        if question.stuck && !answered(op) {
+            return false;
+        }
         if left.iter().any(|&other| other != op && before(other, op)) {
             return false;
         }

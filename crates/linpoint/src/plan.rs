@@ -39,6 +39,8 @@ pub(crate) struct Reached {
     pub(crate) progress: Option<f64>,
     /// Schedules that were drawn at random.
     pub(crate) random: u64,
+    /// Did a thread that went round a loop have to let others go first?
+    pub(crate) fair: bool,
 }
 
 /// Does the search go further at each level?
@@ -72,6 +74,7 @@ pub(crate) fn explore<O: Object>(
         _ => walk.auto(level, allowed)?,
     }
     let mut reached = walk.reached;
+    reached.fair = execution.held_back();
     reached.runs = exploration.runs;
     reached.claims = std::mem::take(&mut exploration.claims);
     reached.questions = exploration.questions();

@@ -6,9 +6,19 @@
 use linpoint_sched::clocks::Clocks;
 use linpoint_sched::{Failure, Run, ThreadId};
 
+/// Of a run that is far too long, so many steps at either end are shown.
+const SHOWN: usize = 100;
+
 /// For each step whether it matters.
 pub(crate) fn relevant(run: &Run, failure: Option<&Failure>) -> Vec<bool> {
     let steps = run.steps.len();
+    if let Some(cycle) = run.cycle {
+        // One turn is enough: the others are the same.
+        return (0..steps).map(|step| step < cycle.from + cycle.length).collect();
+    }
+    if let Some(Failure::TooLong { .. }) = failure {
+        return (0..steps).map(|step| step < SHOWN || step + SHOWN >= steps).collect();
+    }
     let last_of = |thread: ThreadId| run.steps.iter().rposition(|step| step.thread == thread);
     let ends: Vec<usize> = match failure {
         Some(Failure::Panic { thread, .. }) => last_of(*thread).into_iter().collect(),

@@ -9,9 +9,12 @@ use crate::claims::Claims;
 use crate::counterexample::Counterexample;
 use crate::linearize::Criterion;
 use crate::plan::Reached;
+use crate::promise::Promise;
+use crate::scenario::Size;
 
 /// The result of a check.
 #[derive(Debug)]
+#[must_use = "a report may say `violated` or `unknown`: look at it, or call `run`, which panics"]
 pub struct Report {
     /// What was covered.
     pub coverage: Coverage,
@@ -98,7 +101,13 @@ pub struct Coverage {
     random: u64,
     /// How many failures without a reason there could be in an execution.
     pub spurious: u32,
+    /// Did a thread that went round a loop have to let others go first? Then schedules are fair ones.
+    pub fair: bool,
     listing_cut: bool,
+    /// What was to be covered.
+    pub(crate) promise: Promise,
+    /// Where not all was: the largest size within which it was, and how many scenarios that has.
+    pub(crate) kept: Option<(Size, usize)>,
     /// By scenario, how far it came; nothing if it was not begun.
     reached: Vec<Option<Reached>>,
 }
@@ -113,6 +122,27 @@ impl Coverage {
         !self.listing_cut && self.scenarios > 0 && self.complete == self.scenarios
     }
 
+    /// Was everything covered that was asked for: every schedule of every scenario, or, where the search has a bound on
+    /// preemptions, every schedule within it? A random search never covers anything for sure.
+    pub fn is_kept(&self) -> bool {
+        let all = !self.listing_cut && self.scenarios > 0 && self.untouched == 0;
+        all && self.promise != Promise::Nothing && (0..self.scenarios).all(|index| self.has_kept(index))
+    }
+
+    /// Was everything covered of a scenario?
+    pub(crate) fn has_kept(&self, index: usize) -> bool {
+        self.reached_of(index).is_some_and(|reached| match self.promise {
+            Promise::EverySchedule | Promise::Nothing => reached.complete,
+            Promise::Preemptions(bound) => reached.complete || reached.bound >= Some(bound),
+        })
+    }
+
+    /// The bound on preemptions up to which every schedule of every scenario was explored.
+    pub(crate) fn bound_of_all(&self) -> Option<u32> {
+        let all = !self.listing_cut && self.untouched == 0 && !self.bounds.contains_key(&None);
+        self.least_bound.filter(|_| all && self.promise == Promise::EverySchedule)
+    }
+
     pub(crate) fn listing_was_cut(&mut self) {
         self.listing_cut = true;
     }
@@ -120,6 +150,7 @@ impl Coverage {
     pub(crate) fn note_runs(&mut self, reached: &[(usize, Reached)]) {
         for (_, reached) in reached {
             self.executions += reached.runs;
+            self.fair |= reached.fair;
             self.claims.merge(&reached.claims);
         }
     }
@@ -171,10 +202,11 @@ impl Coverage {
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let adjective = self.criterion.adjective();
+        let every = if self.fair { "every fair schedule" } else { "every schedule" };
         if self.is_whole() {
             return write!(
                 f,
-                "{adjective} under every schedule of all {} scenarios ({}), memory sequentially consistent{}; {} executions",
+                "{adjective} under {every} of all {} scenarios ({}), memory sequentially consistent{}; {} executions",
                 self.scenarios,
                 self.size,
                 whims(self.spurious),
@@ -183,13 +215,13 @@ impl fmt::Display for Coverage {
         }
         write!(
             f,
-            "nothing wrong in {} executions; of {} scenarios ({}): every schedule of {}",
+            "nothing wrong in {} executions; of {} scenarios ({}): {every} of {}",
             self.executions, self.scenarios, self.size, self.complete
         )?;
         for (bound, count) in self.bounds.iter().rev() {
             match bound {
                 Some(bound) => {
-                    write!(f, ", every schedule with at most {bound} preemptions of {count} more")?;
+                    write!(f, ", {every} with at most {bound} preemptions of {count} more")?;
                 }
                 None if self.random > 0 => {
                     write!(f, ", {} random schedules of {count} more", self.random)?;

@@ -42,6 +42,16 @@ impl<S: Specification> Scenario<S> {
         self.before.len() + self.threads.iter().map(Vec::len).sum::<usize>() + self.after.len()
     }
 
+    /// How large it is.
+    pub(crate) fn size(&self) -> Size {
+        Size {
+            threads: self.threads.len(),
+            ops: self.threads.iter().map(Vec::len).max().unwrap_or(0),
+            before: self.before.len(),
+            after: self.after.len(),
+        }
+    }
+
     /// No operations at all?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -88,12 +98,39 @@ impl<S: Specification> fmt::Display for Scenario<S> {
 }
 
 /// How large scenarios may be.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Size {
     pub(crate) threads: usize,
     pub(crate) ops: usize,
     pub(crate) before: usize,
     pub(crate) after: usize,
+}
+
+impl Size {
+    /// Is it no larger than `other` in any way?
+    pub(crate) fn within(self, other: Size) -> bool {
+        self.join(other) == other
+    }
+
+    /// The smallest that both are within.
+    pub(crate) fn join(self, other: Size) -> Size {
+        Size {
+            threads: self.threads.max(other.threads),
+            ops: self.ops.max(other.ops),
+            before: self.before.max(other.before),
+            after: self.after.max(other.after),
+        }
+    }
+
+    /// The largest that is within both.
+    pub(crate) fn meet(self, other: Size) -> Size {
+        Size {
+            threads: self.threads.min(other.threads),
+            ops: self.ops.min(other.ops),
+            before: self.before.min(other.before),
+            after: self.after.min(other.after),
+        }
+    }
 }
 
 /// How many operations each part has.
@@ -105,6 +142,12 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// The size of a scenario of this shape.
+    pub(crate) fn size(&self) -> Size {
+        let ops = self.threads.iter().copied().max().unwrap_or(0);
+        Size { threads: self.threads.len(), ops, before: self.before, after: self.after }
+    }
+
     fn len(&self) -> usize {
         self.before + self.threads.iter().sum::<usize>() + self.after
     }
@@ -149,6 +192,8 @@ struct Letter<S: Specification> {
     op: S::Op,
     kind: usize,
     values: Vec<usize>,
+    /// The role of the thread that may perform it, if not every thread may.
+    role: Option<&'static str>,
 }
 
 impl<S: Specification> Alphabet<S> {
@@ -165,7 +210,10 @@ impl<S: Specification> Alphabet<S> {
             if chosen.is_none() {
                 S::values(&op, &mut values);
             }
-            Letter { kind: S::index(&op), op, values }
+            let kind = S::index(&op);
+            let name = S::names().get(kind);
+            let role = O::roles().iter().find(|role| Some(&role.0) == name).map(|role| role.1);
+            Letter { kind, op, values, role }
         });
         Alphabet { ops: letters.collect() }
     }
@@ -183,7 +231,8 @@ impl<S: Specification> Alphabet<S> {
         visit: &mut dyn FnMut(Scenario<S>) -> bool,
     ) -> bool {
         if so_far.len() == shape.len() {
-            return !self.is_canonical(shape, so_far) || visit(self.build(shape, so_far));
+            let wanted = self.keeps_roles(shape, so_far) && self.is_canonical(shape, so_far);
+            return !wanted || visit(self.build(shape, so_far));
         }
         let mut choices: Vec<(usize, usize)> = Vec::new();
         for (index, letter) in self.ops.iter().enumerate() {
@@ -207,6 +256,23 @@ impl<S: Specification> Alphabet<S> {
             if !go_on {
                 return false;
             }
+        }
+        true
+    }
+
+    /// Does no role appear in two threads?
+    fn keeps_roles(&self, shape: &Shape, letters: &[usize]) -> bool {
+        let mut taken: Vec<(&str, usize)> = Vec::new();
+        let mut at = shape.before;
+        for (thread, &length) in shape.threads.iter().enumerate() {
+            for role in letters[at..at + length].iter().filter_map(|&letter| self.ops[letter].role) {
+                match taken.iter().find(|other| other.0 == role) {
+                    Some(other) if other.1 != thread => return false,
+                    Some(_) => {}
+                    None => taken.push((role, thread)),
+                }
+            }
+            at += length;
         }
         true
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use linpoint_sched::{ThreadId, Trace};
+use linpoint_sched::{Cycle, ThreadId, Trace};
 
 use crate::linearize::Moment;
 
@@ -103,7 +103,14 @@ pub(crate) fn schedule(trace: &Trace, relevant: &[bool], name: &dyn Fn(ThreadId)
         if !matters(index) {
             left_out.push(trace.lines[index].thread);
             if matters(index + 1) || index + 1 == rows.len() {
-                let _ = writeln!(text, "     …  {}", left_out_in_words(&left_out, name));
+                let words = match trace.cycle {
+                    Some(Cycle { from, length: 1 }) => format!("step {} again and again", from + 1),
+                    Some(Cycle { from, length }) => {
+                        format!("steps {} to {} again and again", from + 1, from + length)
+                    }
+                    None => left_out_in_words(&left_out, name),
+                };
+                let _ = writeln!(text, "     …  {words}");
                 left_out.clear();
             }
             continue;
@@ -118,13 +125,17 @@ pub(crate) fn schedule(trace: &Trace, relevant: &[bool], name: &dyn Fn(ThreadId)
     text
 }
 
+/// Of a run with so many steps only the ends are shown, whatever depends on what.
+const MANY: usize = 10_000;
+
 /// How many steps of whom are not shown.
 fn left_out_in_words(threads: &[ThreadId], name: &dyn Fn(ThreadId) -> String) -> String {
     let mut names: Vec<String> = threads.iter().map(|&thread| name(thread)).collect();
     names.sort();
     names.dedup();
     let steps = if threads.len() == 1 { "step" } else { "steps" };
-    format!("{} {steps} of {} left out: nothing here depends on them", threads.len(), names.join(", "))
+    let why = if threads.len() < MANY { ": nothing here depends on them" } else { "" };
+    format!("{} {steps} of {} left out{why}", threads.len(), names.join(", "))
 }
 
 /// One line about a claim that is false.

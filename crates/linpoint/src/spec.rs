@@ -57,6 +57,13 @@ pub trait Object: Send + Sync + 'static {
     /// Which of the specification's operations it has.
     fn operations() -> &'static [&'static str];
 
+    /// Operations that only one thread at a time may perform, with the name of its role, as `("push", "owner")`.
+    /// Scenarios never have two threads with operations of the same role: a queue for a single producer is not judged with
+    /// two.
+    fn roles() -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// Performs an operation.
     fn perform(&self, op: &<Self::Spec as Specification>::Op) -> <Self::Spec as Specification>::Ret;
 }

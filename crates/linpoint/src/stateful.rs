@@ -219,6 +219,13 @@ impl<S: Specification> Strategy for Stateful<'_, S> {
         true
     }
 
+    fn restart(&mut self) {
+        self.path.clear();
+        self.prefix.clear();
+        self.seen.clear();
+        self.unsupported = false;
+    }
+
     fn advance(&mut self, _run: &Run) -> bool {
         while let Some(mut node) = self.path.pop() {
             let Some(thread) = node.left.first() else { continue };

@@ -192,7 +192,7 @@ pub(crate) fn turns(run: &Run) -> Vec<Turn> {
         let next = run.steps[index + 1..].iter().position(|later| later.thread == step.thread);
         let kind = next
             .map(|next| run.accesses_of(index + 1 + next))
-            .and_then(|accesses| accesses.first())
+            .and_then(|accesses| accesses.iter().find(|access| access.action != Action::Yield))
             .map_or(last, |access| access.action as u8);
         if let Some(turn) = turns.last_mut() {
             turn.stopped_at = kind;

@@ -49,7 +49,8 @@ pub fn procedure(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a concurrent type an object that can be explored: `#[linpoint::object(spec = Fifo)]`.
 ///
-/// Its methods with `&self` are the operations; `#[skip]` leaves one out. It is created by `new()` if the block has
+/// Its methods with `&self` are the operations; `#[skip]` leaves one out, and operations with the same `#[role(name)]` are
+/// never performed by two threads at a time. It is created by `new()` if the block has
 /// that, by `Default` if not, or by `new = expression` in the attribute.
 #[proc_macro_attribute]
 pub fn object(options: TokenStream, item: TokenStream) -> TokenStream {

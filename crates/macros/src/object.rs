@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Expr, FnArg, Ident, ImplItem, ItemImpl, Token, Type};
+use syn::{Attribute, Expr, FnArg, Ident, ImplItem, ItemImpl, Token, Type};
 
 /// What stands in the attribute's parentheses.
 pub(crate) struct Options {
@@ -41,11 +41,13 @@ pub(crate) fn expand(options: &Options, mut item: ItemImpl) -> syn::Result<Token
     let (generics, _, condition) = item.generics.split_for_impl();
     let mut names = Vec::new();
     let mut arms = Vec::new();
+    let mut roles = Vec::new();
     let mut has_new = false;
     for entry in &mut item.items {
         let ImplItem::Fn(method) = entry else { continue };
         let skip = method.attrs.iter().any(|attribute| attribute.path().is_ident("skip"));
         method.attrs.retain(|attribute| !attribute.path().is_ident("skip"));
+        let role = role(&mut method.attrs)?;
         let name = &method.sig.ident;
         let mut inputs = method.sig.inputs.iter();
         match inputs.next() {
@@ -67,6 +69,10 @@ pub(crate) fn expand(options: &Options, mut item: ItemImpl) -> syn::Result<Token
         let arguments_of = format_ident!("__linpoint_arguments_{name}", span = name.span());
         let answer_of = format_ident!("__linpoint_answer_{name}", span = name.span());
         names.push(name.to_string());
+        if let Some(role) = role {
+            let (name, role) = (name.to_string(), role.to_string());
+            roles.push(quote!((#name, #role)));
+        }
         arms.push(quote! {
             #[allow(unused_variables, clippy::unit_arg)]
             if let Some(arguments) = <#spec>::#arguments_of(op) {
@@ -95,6 +101,9 @@ pub(crate) fn expand(options: &Options, mut item: ItemImpl) -> syn::Result<Token
             fn operations() -> &'static [&'static str] {
                 &[#(#names),*]
             }
+            fn roles() -> &'static [(&'static str, &'static str)] {
+                &[#(#roles),*]
+            }
             fn perform(
                 &self,
                 op: &<#spec as ::linpoint::Specification>::Op,
@@ -104,4 +113,17 @@ pub(crate) fn expand(options: &Options, mut item: ItemImpl) -> syn::Result<Token
             }
         }
     })
+}
+
+/// Takes `#[role(name)]` off a method; the name.
+fn role(attributes: &mut Vec<Attribute>) -> syn::Result<Option<Ident>> {
+    let mut found = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("role")) {
+        let role = attribute.parse_args::<Ident>()?;
+        if found.replace(role).is_some() {
+            return Err(syn::Error::new_spanned(attribute, "an operation has one role"));
+        }
+    }
+    attributes.retain(|attribute| !attribute.path().is_ident("role"));
+    Ok(found)
 }

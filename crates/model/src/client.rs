@@ -1,12 +1,19 @@
 //! Who calls what: the threads of a client, and the arguments they choose from.
 
-use linpoint_history::Kind;
+mod equalities;
+
+use linpoint_history::specs::codes;
+use linpoint_history::{Kind, OpCode, Spec as _};
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{
     Action, Client, ClientThread, Exit, Expr, NONE, OpId, Operation, Place, Slot, SpecSource, Type, Word,
 };
+
+use crate::explore::Deciding;
+
+use equalities::asks_for_different_data;
 
 /// Threads and what each calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +31,42 @@ impl Workload {
         Workload { threads: vec![ClientThread::Any(all, ops); threads], values: 2 }
     }
 
-    /// For a lock: threads that acquire and release by turns, so often that each calls at least so many operations. Anybody who releases what they do not hold breaks a lock's rules, not the lock. `None`
-    /// for everything that is not an object of exactly these two operations.
+    /// The threads of those who say only how many there are: they call what they like, but keep the rules of a lock.
+    pub fn usual(program: &Program, threads: usize, ops: u32) -> Workload {
+        let by_turns = Workload::by_turns(program, threads, ops);
+        by_turns.unwrap_or_else(|| Workload::general(program, threads, ops))
+    }
+
+    /// For what is held and given back (locks, semaphores): threads that acquire and release by turns, so often that each calls at least so many operations. Anybody who releases what they do not hold breaks the rules, not
+    /// the lock. Operations are told by what they are to the specification, whatever they are called. Where acquiring may fail, nobody knows what may be released, and threads only acquire.
+    /// `None` for everything else.
     pub fn by_turns(program: &Program, threads: usize, ops: u32) -> Option<Workload> {
         let SpecSource::Builtin(spec) = &program.spec else { return None };
-        let named = |name: &str| {
-            let found = program.operations.iter().position(|op| op.name == name && op.params == 0);
-            found.map(|index| (OpId(index as u16), Vec::new()))
+        let known: Vec<Option<OpCode>> =
+            program.operations.iter().map(|op| spec.signature().find(&op.name)).collect();
+        let op = |code: OpCode| {
+            let found = known.iter().position(|known| *known == Some(code));
+            found.filter(|index| program.operations[*index].params == 0).map(|index| OpId(index as u16))
         };
-        let pair = [named("acquire")?, named("release")?];
-        if spec.kind != Kind::Lock || program.operations.len() != 2 {
-            return None;
-        }
-        let calls = pair.iter().cycle().take(2 * ops.div_ceil(2) as usize).cloned().collect();
-        Some(Workload { threads: vec![ClientThread::Calls(calls); threads], values: 2 })
+        let of = |acquire: OpCode, release: OpCode| {
+            let (acquire, release) = (op(acquire)?, op(release)?);
+            let may_fail = !program.operation(acquire).result.parts.is_empty();
+            let pair = if may_fail { vec![acquire] } else { vec![acquire, release] };
+            Some(pair.into_iter().map(|op| (op, Vec::new())).collect::<Vec<_>>())
+        };
+        let pairs = match spec.kind {
+            Kind::Lock | Kind::Semaphore => vec![of(codes::lock::ACQUIRE, codes::lock::RELEASE)?],
+            Kind::RwLock => vec![
+                of(codes::rw_lock::WRITE_LOCK, codes::rw_lock::WRITE_UNLOCK)?,
+                of(codes::rw_lock::READ_LOCK, codes::rw_lock::READ_UNLOCK)?,
+            ],
+            _ => return None,
+        };
+        let calls = |thread: usize| {
+            let turns = pairs.iter().cycle().skip(thread).flatten();
+            ClientThread::Calls(turns.take(2 * ops.div_ceil(2) as usize).cloned().collect())
+        };
+        Some(Workload { threads: (0..threads).map(calls).collect(), values: 2 })
     }
 
     /// A client of the program.
@@ -109,6 +138,21 @@ pub(crate) fn arguments(machine: &Machine<'_>, workload: &Workload, unique: bool
     machine.program.operations.iter().map(of).collect()
 }
 
+/// More lists of arguments than this of one operation are not made.
+pub(crate) const MOST_LISTS: i64 = 100_000;
+
+/// Has some operation more lists of arguments, by its ranges alone, than are made?
+pub(crate) fn has_too_many_arguments(machine: &Machine<'_>) -> bool {
+    machine.program.operations.iter().any(|operation| {
+        let ranges = operation.locals[..operation.params].iter().filter_map(|slot| slot.bounds.as_ref());
+        let counts = ranges.map(|(lo, hi)| {
+            let (lo, hi) = (i64::from(machine.constant(lo)), i64::from(machine.constant(hi)));
+            (hi - lo + 1).max(0)
+        });
+        counts.fold(1, i64::saturating_mul) > MOST_LISTS
+    })
+}
+
 fn domain(
     machine: &Machine<'_>,
     ty: &Type,
@@ -137,8 +181,11 @@ fn domain(
     }
 }
 
-/// May each call be given data that no other has? Only if neither the program nor its specification ever compares data.
-pub(crate) fn is_data_independent(program: &Program) -> bool {
+/// May each call be given data that no other has? Only if neither the program nor its specification ever compares data, and no claim that is decided can be false because two pieces are equal.
+pub(crate) fn is_data_independent(program: &Program, claims: Deciding) -> bool {
+    if claims == Deciding::Decided && asks_for_different_data(program) {
+        return false;
+    }
     let spec = match &program.spec {
         SpecSource::Nothing => true,
         SpecSource::Builtin(spec) => {

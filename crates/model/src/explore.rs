@@ -8,7 +8,7 @@ use linpoint_lang::interp::{ErrorKind, Machine, State};
 use linpoint_lang::program::{ClaimId, ClientThread, OpId, Word};
 
 use crate::claims::Claims;
-use crate::client::{FRESH, Workload, arguments, is_data_independent};
+use crate::client::{FRESH, MOST_LISTS, Workload, arguments, has_too_many_arguments, is_data_independent};
 use crate::data::Data;
 use crate::fusion::{Noticed, local_nodes};
 use crate::monitor::Monitor;
@@ -16,9 +16,10 @@ use crate::pack::Packer;
 use crate::progress::Demand;
 use crate::reference::Reference;
 use crate::search::search;
+use crate::second_look;
 use crate::steps::Explorer;
 use crate::store::Store;
-use crate::symmetry::Symmetry;
+use crate::symmetry::{Symmetry, names_threads};
 use crate::trace::TraceStep;
 
 /// Where operations may take effect.
@@ -57,6 +58,8 @@ pub struct Bounds {
     pub workers: usize,
     /// Levels with at least so many states are shared among workers.
     pub shared_from: usize,
+    /// Is a sample of what holds looked at again without reductions?
+    pub second_look: bool,
 }
 
 /// What is done about claims.
@@ -106,6 +109,7 @@ impl Default for Bounds {
             claims: Deciding::Decided,
             workers: 1,
             shared_from: 1 << 11,
+            second_look: true,
         }
     }
 }
@@ -121,6 +125,12 @@ pub enum Limit {
     States,
     /// Operations have more different results than can be told apart with so many threads.
     Results,
+    /// A thread takes more steps on its own, between two that others can notice, than are followed.
+    Alone,
+    /// A `choose` has more ways to go on than are tried.
+    Ways,
+    /// A run without reductions came to a state that the search did not meet. That is a mistake of ours.
+    Reductions,
     /// The program cannot be run.
     CannotStart(String),
 }
@@ -193,6 +203,10 @@ pub struct Explored {
     pub distinct_data: bool,
     /// How long it took.
     pub elapsed: Duration,
+    /// Where everything holds and nobody asked for progress: can every operation still come to an end, in every state? `None` if that was not looked at, as it would have cost too much.
+    pub can_end: Option<bool>,
+    /// The search said that everything holds, and a sample without reductions does not agree. That is a mistake of ours; the verdict is that of the sample.
+    pub disagrees: bool,
 }
 
 /// How far a search is.
@@ -222,21 +236,28 @@ pub fn explore_watched(
     watch: &mut dyn FnMut(Progress),
 ) -> Explored {
     let start = Instant::now();
-    let distinct_data = is_data_independent(program);
+    let distinct_data = is_data_independent(program, bounds.claims);
     let mut store = Store::default();
-    let mut transitions = 0;
+    let (mut transitions, mut can_end) = (0, None);
     let (verdict, depth) = match explorer(program, workload, mode, bounds) {
         Err(limit) => (Verdict::Unknown(limit), 0),
         Ok(mut explorer) => match explorer.machine.initial() {
             Err(error) => (Verdict::Unknown(Limit::CannotStart(error.to_string())), 0),
             Ok(state) => {
-                let found = search(&mut explorer, state, &mut store, bounds, start, watch);
-                transitions = explorer.transitions;
-                found
+                let found = search(&mut explorer, state.clone(), &mut store, bounds, start, watch);
+                (transitions, can_end) = (explorer.transitions, explorer.can_end);
+                match found {
+                    (Verdict::Holds, depth) => {
+                        let looked_up = second_look::states(&mut explorer, state, &store, bounds);
+                        (looked_up.map_or_else(Verdict::Unknown, |()| Verdict::Holds), depth)
+                    }
+                    found => found,
+                }
             }
         },
     };
-    Explored {
+    let mut explored = Explored {
+        disagrees: matches!(verdict, Verdict::Unknown(Limit::Reductions)),
         verdict,
         states: store.len(),
         transitions,
@@ -245,7 +266,11 @@ pub fn explore_watched(
         digest: store.digest(),
         distinct_data,
         elapsed: start.elapsed(),
-    }
+        can_end,
+    };
+    second_look::runs(program, workload, bounds, &mut explored);
+    explored.elapsed = start.elapsed();
+    explored
 }
 
 /// Calls of a thread, and pieces of data that were given out, are counted in a byte of a state.
@@ -286,7 +311,12 @@ pub(crate) fn explorer<'p>(
     if bounds.preemptions.is_some() && bounds.progress != Demand::Nothing {
         return Err(Limit::CannotStart("progress cannot be told from some of the runs".into()));
     }
-    let distinct = is_data_independent(program);
+    if has_too_many_arguments(&machine) {
+        return Err(Limit::CannotStart(format!(
+            "an operation with more than {MOST_LISTS} lists of arguments: give its parameters smaller ranges"
+        )));
+    }
+    let distinct = is_data_independent(program, bounds.claims);
     let arguments = arguments(&machine, workload, distinct);
     if (0..threads).any(|thread| workload.calls(thread) > MOST_CALLS) {
         return Err(Limit::CannotStart(format!("a thread with more than {MOST_CALLS} operations")));
@@ -300,7 +330,7 @@ pub(crate) fn explorer<'p>(
     let of_threads =
         bounds.preemptions.is_some() || matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
     let reference = Reference::new(program, &sizes, threads);
-    let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread);
+    let by_thread = reference.as_ref().is_some_and(|reference| reference.by_thread) || names_threads(program);
     let renamed = bounds.reductions.data && claims.is_none();
     let data = if renamed { Data::new(&machine, workload, distinct) } else { None };
     Ok(Explorer {
@@ -333,6 +363,8 @@ pub(crate) fn explorer<'p>(
         recording: false,
         transitions: 0,
         scratch: State::default(),
+        left_alone: false,
+        can_end: None,
     })
 }
 

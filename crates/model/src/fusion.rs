@@ -1,7 +1,8 @@
 //! Which control points others cannot notice: all steps there touch only locals, records that nobody else can have a pointer to, and places that nobody ever changes.
 //!
 //! A record is *private* to a local from its `new` until the local is copied, stored or passed anywhere. That is a property of paths, joined by "on every path"; it is
-//! never wrong, and finds what matters: the node that an operation makes and fills before it links it.
+//! never wrong, and finds what matters: the node that an operation makes and fills before it links it. Records of a kind that is freed anywhere are never private: `new` may take the place of one
+//! that others still have pointers to.
 //!
 //! A shared variable that no operation writes is *fixed* once threads run, and so is a field that is written only while its record is private, of a kind of record that is never
 //! freed: the key of a node, the list's first node. Who reads a fixed place reads the same whenever it does, so the step commutes with all steps of others. Where claims are decided, nothing counts as fixed: a claim may
@@ -58,14 +59,14 @@ impl Fixed {
         for operation in &program.operations {
             for (node, private) in program.nodes.iter().zip(private_at(program, operation)) {
                 let Some(private) = private else { continue };
-                node.edges.iter().for_each(|edge| fixed.see(edge, private.clone()));
+                node.edges.iter().for_each(|edge| fixed.see(program, edge, private.clone()));
             }
         }
         fixed
     }
 
     /// What an edge writes is not fixed.
-    fn see(&mut self, edge: &Edge, mut private: Vec<bool>) {
+    fn see(&mut self, program: &Program, edge: &Edge, mut private: Vec<bool>) {
         for action in &edge.actions {
             let single = Edge { actions: vec![action.clone()], exit: Exit::Return(vec![]), span: edge.span };
             single.accesses(&mut |place, write| match place {
@@ -78,7 +79,7 @@ impl Fixed {
                 }
                 Place::Local(_) => {}
             });
-            private = after(&single, private);
+            private = after(program, &single, private);
         }
     }
 
@@ -151,7 +152,7 @@ fn private_at(program: &Program, operation: &Operation) -> Vec<Option<Vec<bool>>
         let Some(before) = at[node.index()].clone() else { continue };
         for edge in &program.node(node).edges {
             let Exit::Goto(to) = edge.exit else { continue };
-            let after = after(edge, before.clone());
+            let after = after(program, edge, before.clone());
             let merged = match &at[to.index()] {
                 None => after,
                 Some(old) => old.iter().zip(&after).map(|(a, b)| *a && *b).collect(),
@@ -165,7 +166,7 @@ fn private_at(program: &Program, operation: &Operation) -> Vec<Option<Vec<bool>>
     at
 }
 
-fn after(edge: &Edge, mut private: Vec<bool>) -> Vec<bool> {
+fn after(program: &Program, edge: &Edge, mut private: Vec<bool>) -> Vec<bool> {
     for action in &edge.actions {
         match action {
             Action::Assign(place, e) => {
@@ -174,9 +175,9 @@ fn after(edge: &Edge, mut private: Vec<bool>) -> Vec<bool> {
                     private[local.index()] = false;
                 }
             }
-            Action::New { local, fields, .. } => {
+            Action::New { local, record, fields } => {
                 fields.iter().for_each(|(_, e)| leak(e, &mut private));
-                private[local.index()] = true;
+                private[local.index()] = !program.records[record.index()].freed;
             }
             Action::Choose(local, ..) => private[local.index()] = false,
             Action::Free(e) => leak(e, &mut private),
@@ -203,12 +204,15 @@ fn is_local(program: &Program, edge: &Edge, (private, fixed): (&[bool], &Fixed),
         single
             .accesses(&mut |place, write| alone &= is_private(place, &private) || !write && fixed.has(place));
         alone &= match action {
-            Action::Mark(_) => !points,
+            // Where points are not looked at, what they read may still be an error.
+            Action::Mark(mark) => {
+                !points && mark.reads_only(&|place| is_private(place, &private) || fixed.has(place))
+            }
             Action::Claim(_) | Action::Free(_) | Action::Lock(_) | Action::Unlock(_) => false,
             Action::New { record, .. } => !program.records[record.index()].freed,
             _ => true,
         };
-        private = after(&single, private);
+        private = after(program, &single, private);
     }
     if let Exit::Return(values) = &edge.exit {
         for value in values {

@@ -34,12 +34,15 @@ mod fast;
 mod fusion;
 mod monitor;
 mod namer;
+mod opinion;
 mod pack;
+mod plain;
 mod progress;
 mod reach;
 mod reference;
 mod schedule;
 mod search;
+mod second_look;
 mod session;
 mod steps;
 mod store;
@@ -52,6 +55,8 @@ pub use explore::{
     Bounds, Deciding, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation, Wrong,
     explore, explore_watched,
 };
+pub use opinion::{Agreement, Budget, Refutation, Scope, Seen, second_opinion, second_opinion_of};
+pub use plain::{Plainly, Values, explore_plainly, walk_plainly};
 pub use progress::Demand;
 pub use reach::{Reach, Reached, reach};
 pub use reference::{argument_value, result_value};

@@ -40,9 +40,28 @@ pub(crate) struct Arc {
 pub(crate) struct Graph {
     pub arcs: Vec<Arc>,
     pub finished: Vec<StateId>,
+    /// There were too many steps to keep them all, and nobody had asked for them.
+    pub given_up: bool,
 }
 
+/// Where nobody asks for progress, it is looked at as long as there are no more steps than this.
+const MOST_UNASKED: usize = 500_000;
+
 impl Graph {
+    /// Notes a step.
+    #[inline]
+    pub fn note(&mut self, arc: Arc, demand: Demand) {
+        if self.given_up {
+            return;
+        }
+        if demand == Demand::Nothing && self.arcs.len() >= MOST_UNASKED {
+            self.given_up = true;
+            self.arcs = Vec::new();
+            return;
+        }
+        self.arcs.push(arc);
+    }
+
     pub fn memory(&self) -> usize {
         self.arcs.capacity() * size_of::<Arc>() + self.finished.capacity() * size_of::<StateId>()
     }

@@ -64,19 +64,31 @@ pub(crate) use rename::{Numbered, mix};
 impl<'p> Reference<'p> {
     /// The specification, if the program has one that can be run.
     pub fn new(program: &'p Program, sizes: &[Word], threads: usize) -> Option<Reference<'p>> {
-        let (source, initial, by_thread) = match &program.spec {
+        let by_thread = match &program.spec {
+            SpecSource::Nothing => false,
+            SpecSource::Builtin(spec) => spec.observes_process(),
+            SpecSource::Block(block) => asks_who_calls(block),
+        };
+        Reference::with(program, sizes, threads, by_thread)
+    }
+
+    /// The same, and every call is told apart by who makes it.
+    pub fn of_callers(program: &'p Program, sizes: &[Word], threads: usize) -> Option<Reference<'p>> {
+        Reference::with(program, sizes, threads, true)
+    }
+
+    fn with(program: &'p Program, sizes: &[Word], threads: usize, by_thread: bool) -> Option<Reference<'p>> {
+        let (source, initial) = match &program.spec {
             SpecSource::Nothing => return None,
             SpecSource::Builtin(spec) => {
                 let codes = program.operations.iter().map(|op| spec.signature().find(&op.name)).collect();
-                let by_thread = spec.observes_process();
-                (Source::Builtin(spec.clone(), codes), SpecState::Builtin(spec.initial()), by_thread)
+                (Source::Builtin(spec.clone(), codes), SpecState::Builtin(spec.initial()))
             }
             SpecSource::Block(block) => {
-                let by_thread = asks_who_calls(block);
                 let threads = if by_thread { threads.max(1) } else { 1 };
                 let machine = Machine::with_sizes(block, threads, sizes.to_vec());
                 let initial = SpecState::Block(machine.initial().ok()?);
-                (Source::Block(Box::new(machine)), initial, by_thread)
+                (Source::Block(Box::new(machine)), initial)
             }
         };
         let mut reference = Reference {

@@ -8,7 +8,7 @@ mod turn;
 
 use std::time::Instant;
 
-use linpoint_lang::interp::{Compiled, State};
+use linpoint_lang::interp::{Compiled, ErrorKind, State};
 
 use crate::explore::{Bounds, Limit, Progress, Stepper, Verdict, Violation, Wrong, explorer};
 use crate::fast::{Fast, Names, Scratch, Unusual};
@@ -79,8 +79,10 @@ pub(crate) fn search(
         Ok(()) => search.judge_progress(),
         Err(stop) => Err(stop),
     };
+    let can_end = if ended.is_ok() { search.can_end() } else { None };
     let Search { workers, store, .. } = search;
     drop(workers);
+    explorer.can_end = can_end;
     match ended {
         Ok(()) => (Verdict::Holds, depth),
         Err(Stop::Limit(limit)) => (Verdict::Unknown(limit), depth),
@@ -126,9 +128,20 @@ enum Stop {
     Wrong(Found),
 }
 
-impl Found {
-    fn at(at: StateId, (wrong, in_step): (Wrong, bool)) -> Stop {
-        Stop::Wrong(Found { at, wrong, in_step, cycle: Vec::new() })
+/// What keeps a state from being like the others.
+enum Trouble {
+    /// Something is wrong with it, or with a step from it.
+    Wrong { wrong: Wrong, in_step: bool },
+    /// Its steps lead beyond what is followed.
+    Limit(Limit),
+}
+
+impl Trouble {
+    fn at(self, at: StateId) -> Stop {
+        match self {
+            Trouble::Wrong { wrong, in_step } => Stop::Wrong(Found { at, wrong, in_step, cycle: Vec::new() }),
+            Trouble::Limit(limit) => Stop::Limit(limit),
+        }
     }
 }
 
@@ -153,7 +166,7 @@ impl<'w, 'p> Worker<'w, 'p> {
     }
 
     /// Where steps lead from a state; or what is wrong with it, and whether that is a step from it.
-    fn look(&mut self, name: &[u8]) -> Result<(), (Wrong, bool)> {
+    fn look(&mut self, name: &[u8]) -> Result<(), Trouble> {
         let Worker { explorer, fast, bounds, names, .. } = self;
         names.clear();
         let (packed, turn) = Turn::split(name, bounds);
@@ -161,17 +174,15 @@ impl<'w, 'p> Worker<'w, 'p> {
             Some(fast) => fast.successors(&mut explorer.monitor, packed, names),
             None => Err(Unusual),
         };
-        if found.is_err()
-            && let Err(wrong) = slowly(explorer, packed, names)
-        {
-            return Err((wrong, true));
+        if found.is_err() {
+            slowly(explorer, packed, names)?;
         }
         if bounds.deadlocks && names.ends.is_empty() && !explorer.is_finished(packed) {
-            return Err((Wrong::Deadlock, false));
+            return Err(Trouble::Wrong { wrong: Wrong::Deadlock, in_step: false });
         }
         let waiting_is_wrong = matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree);
         if waiting_is_wrong && explorer.has_waiting(packed, &names.threads).unwrap_or(false) {
-            return Err((Wrong::Waits, false));
+            return Err(Trouble::Wrong { wrong: Wrong::Waits, in_step: false });
         }
         if let Some(most) = bounds.preemptions {
             turn.limit(names, most);
@@ -224,7 +235,7 @@ impl Search<'_, '_, '_> {
             }
             self.visited += 1;
             let worker = &mut self.workers[0];
-            worker.look(self.store.get(id)).map_err(|wrong| Found::at(id, wrong))?;
+            worker.look(self.store.get(id)).map_err(|trouble| trouble.at(id))?;
             let Worker { explorer, names, hashes, .. } = worker;
             if names.ends.is_empty() {
                 self.graph.finished.push(id);
@@ -234,9 +245,7 @@ impl Search<'_, '_, '_> {
             hashes.extend(names.iter().map(hash));
             for (index, name) in names.iter().enumerate() {
                 let to = self.store.insert(name, hashes[index], id);
-                if self.bounds.progress != Demand::Nothing {
-                    self.graph.arcs.push(Arc { from: id, thread: names.threads[index], to });
-                }
+                self.graph.note(Arc { from: id, thread: names.threads[index], to }, self.bounds.progress);
             }
             next = self.store.after(id);
         }
@@ -266,15 +275,29 @@ impl Search<'_, '_, '_> {
         let monitors: usize = monitors.map(|monitor| monitor.memory()).sum();
         let fast = self.workers.iter().filter_map(|worker| worker.fast.as_ref());
         let fast: usize = fast.map(|fast| fast.programs.memory()).sum();
-        let used = self.store.memory_with(4096) + self.graph.memory() + monitors + fast;
+        let graph = if self.bounds.progress == Demand::Nothing { 0 } else { self.graph.memory() };
+        let used = self.store.memory_with(4096) + graph + monitors + fast;
         if self.store.is_full() || used > self.bounds.memory {
             return stop(Limit::Memory);
         }
         Ok(())
     }
 
+    /// Everything was seen, and nobody asked: can every operation come to an end from every state? `None` if that cannot be told.
+    fn can_end(&mut self) -> Option<bool> {
+        let graph = std::mem::take(&mut self.graph);
+        let asked = self.bounds.progress != Demand::Nothing;
+        if asked || graph.given_up || self.bounds.preemptions.is_some() {
+            return None;
+        }
+        Some(graph.first_stuck(self.store).is_none())
+    }
+
     /// Everything was seen: can every operation come to an end, and must it?
     fn judge_progress(&mut self) -> Result<(), Stop> {
+        if self.bounds.progress == Demand::Nothing {
+            return Ok(());
+        }
         let graph = std::mem::take(&mut self.graph);
         let (at, wrong, cycle) = match self.bounds.progress {
             Demand::Nothing => return Ok(()),
@@ -309,11 +332,21 @@ fn way_to(store: &Store, last: StateId) -> Vec<StateId> {
 }
 
 /// The names of the states that steps lead to, by the interpreter.
-fn slowly(explorer: &mut Explorer<'_>, packed: &[u8], names: &mut Names) -> Result<(), Wrong> {
+fn slowly(explorer: &mut Explorer<'_>, packed: &[u8], names: &mut Names) -> Result<(), Trouble> {
     names.clear();
     let full = explorer.state_of(packed);
     let mut out = Vec::new();
-    names.threads = explorer.successors(&full, &mut out).map_err(|bad| bad.wrong)?;
+    names.threads = match explorer.successors(&full, &mut out) {
+        Ok(threads) => threads,
+        Err(_) if explorer.left_alone => return Err(Trouble::Limit(Limit::Alone)),
+        Err(bad) => {
+            return Err(match bad.wrong {
+                Wrong::Error(ErrorKind::HeapFull) => Trouble::Limit(Limit::Memory),
+                Wrong::Error(ErrorKind::TooManyWays) => Trouble::Limit(Limit::Ways),
+                wrong => Trouble::Wrong { wrong, in_step: true },
+            });
+        }
+    };
     for walker in out {
         explorer.name_into(&walker.full, names);
     }

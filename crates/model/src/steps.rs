@@ -38,6 +38,10 @@ pub(crate) struct Explorer<'p> {
     pub transitions: u64,
     /// Where a step is tried.
     pub scratch: State,
+    /// Can every operation come to an end from every state, as far as that was looked at?
+    pub can_end: Option<bool>,
+    /// Was a thread left that takes too many steps on its own?
+    pub left_alone: bool,
 }
 
 /// A state on the way, and how it was reached from the last one.
@@ -63,13 +67,23 @@ pub(crate) struct Named {
     pub data: Option<Renaming>,
 }
 
+/// A thread that goes on while nobody notices.
+struct Alone {
+    walker: Walker,
+    steps: usize,
+    /// A state that it was in some steps ago.
+    earlier: Rc<State>,
+    /// Was there only one way to go on since then?
+    forced: bool,
+}
+
 /// A step that must not be.
 pub(crate) struct Bad {
     pub wrong: Wrong,
     pub steps: Vec<TraceStep>,
 }
 
-/// More steps than this that touch nothing shared are taken for a loop.
+/// More steps than this that touch nothing shared are not followed.
 const MAX_LOCAL: usize = 10_000;
 
 impl Explorer<'_> {
@@ -80,6 +94,11 @@ impl Explorer<'_> {
             self.machine.pc(&full.state, thread).is_none()
                 && usize::from(full.made[thread]) >= self.workload.calls(thread)
         })
+    }
+
+    /// Is some piece of data one that no call had before?
+    pub(crate) fn hands_out_data(&self) -> bool {
+        self.arguments.iter().flatten().flatten().any(|word| *word == FRESH)
     }
 
     /// A state by its one name, the same for states that differ only in the names of threads, records and data.
@@ -314,9 +333,10 @@ impl Explorer<'_> {
 
     /// Goes on while nobody can notice.
     fn run_locally(&mut self, walker: Walker, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
-        // The state some steps ago: to meet it again is to go round for ever.
-        let mut open = vec![(walker, 0_usize, Rc::new(State::default()))];
-        while let Some((walker, steps, earlier)) = open.pop() {
+        // The state some steps ago: to meet it again is to go round for ever, unless there was another way since.
+        let mut open = vec![Alone { walker, steps: 0, earlier: Rc::new(State::default()), forced: true }];
+        let (mut taken, already, mut round) = (0, out.len(), None);
+        while let Some(Alone { walker, steps, earlier, forced }) = open.pop() {
             let Some(pc) = self.machine.pc(&walker.full.state, thread) else {
                 out.push(walker);
                 continue;
@@ -325,31 +345,49 @@ impl Explorer<'_> {
                 out.push(walker);
                 continue;
             }
-            if steps > MAX_LOCAL || walker.full.state == *earlier {
+            if walker.full.state == *earlier {
+                if forced {
+                    return Err(Bad { wrong: Wrong::Endless, steps: walker.steps });
+                }
+                round = Some(walker.steps);
+                continue;
+            }
+            taken += 1;
+            if taken > MAX_LOCAL {
+                self.left_alone = true;
                 return Err(Bad { wrong: Wrong::Endless, steps: walker.steps });
             }
-            let earlier = match steps > 3 && steps.is_power_of_two() {
-                true => Rc::new(walker.full.state.clone()),
-                false => earlier,
+            let (earlier, mut forced) = match steps > 3 && steps.is_power_of_two() {
+                true => (Rc::new(walker.full.state.clone()), true),
+                false => (earlier, forced),
             };
             let before = open.len();
             for edge in 0..self.machine.program.node(pc).edges.len() {
                 let mut choices = Choices::default();
                 loop {
                     if let Some(after) = self.take(&walker, thread, edge, &mut choices)? {
-                        open.push((after, steps + 1, Rc::clone(&earlier)));
+                        let earlier = Rc::clone(&earlier);
+                        open.push(Alone { walker: after, steps: steps + 1, earlier, forced });
                     }
                     if !choices.next() {
                         break;
                     }
                 }
             }
+            if open.len() > before + 1 {
+                forced = false;
+                open[before..].iter_mut().for_each(|alone| alone.forced = forced);
+            }
             // Nothing that others do can let it go on, but what it did so far they can see.
             if open.len() == before {
                 out.push(walker);
             }
         }
-        Ok(())
+        match round {
+            // Whatever it chooses, it goes round.
+            Some(steps) if out.len() == already => Err(Bad { wrong: Wrong::Endless, steps }),
+            _ => Ok(()),
+        }
     }
 
     /// Takes one edge, if it is enabled.

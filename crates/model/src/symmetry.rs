@@ -1,12 +1,13 @@
 //! Threads that have the same to do are interchangeable: they are put in the order of their frames.
 //!
-//! Any renaming of such threads gives a state with the same futures, so any choice of one is sound; the order by frames is not always the same for two states that could be
+//! A renaming of such threads gives a state with the same futures, unless somebody calls a thread by its name ([`names_threads`]). So any choice of one is sound; the order by frames is not always the same for two states that could be
 //! renamed into one another (pointers are compared only with null, and so is data that is always new, whose names are given later), which costs states, not soundness.
 
 use std::cmp::Ordering;
 
+use linpoint_lang::Program;
 use linpoint_lang::interp::Machine;
-use linpoint_lang::program::{NONE, Slot, Type, UNSET, Word};
+use linpoint_lang::program::{Action, NONE, Slot, SpecSource, Type, UNSET, Word};
 
 use crate::client::Workload;
 use crate::data::{Data, is_data};
@@ -136,6 +137,34 @@ impl Symmetry {
             self.fields[record].iter().for_each(|field| rename(&mut cell[1 + field]));
         }
     }
+}
+
+/// Are there threads with names that no renaming of a state can follow? A `new` that leaves a field as the first thread; calls and results with threads in them; a specification that
+/// keeps threads in its state.
+pub(crate) fn names_threads(program: &Program) -> bool {
+    let told = program.operations.iter().any(|op| {
+        let params = op.locals[..op.params].iter().map(|slot| &slot.ty);
+        params.chain(&op.result.parts).any(names_thread)
+    });
+    let kept = match &program.spec {
+        SpecSource::Nothing | SpecSource::Builtin(_) => false,
+        SpecSource::Block(block) => {
+            let shared = block.globals.iter().flat_map(|global| &global.slots);
+            let mut slots = shared.chain(block.records.iter().flat_map(|record| &record.fields));
+            slots.any(|slot| names_thread(&slot.ty))
+        }
+    };
+    let mut actions = program.nodes.iter().flat_map(|node| &node.edges).flat_map(|edge| &edge.actions);
+    let by_default = actions.any(|action| match action {
+        Action::New { record, fields, .. } => {
+            let mut left = program.records[record.index()].fields.iter().enumerate();
+            left.any(|(at, slot)| {
+                slot.ty == Type::Thread && fields.iter().all(|(field, _)| usize::from(*field) != at)
+            })
+        }
+        _ => false,
+    });
+    told || kept || by_default
 }
 
 pub(crate) fn names_thread(ty: &Type) -> bool {

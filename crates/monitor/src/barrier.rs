@@ -14,6 +14,13 @@ pub(crate) enum Barrier {
     None,
 }
 
+impl Barrier {
+    /// Every thread passes a barrier, if that is wanted. Is what was published before visible now? Where calls have fences of their own it is.
+    pub(crate) fn pass_if(self, wanted: bool) -> bool {
+        self == Barrier::None || wanted && self.pass()
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use super::Barrier;
@@ -35,7 +42,7 @@ mod linux {
         }
 
         /// Every thread passes a barrier before this returns. `false` where that failed.
-        pub(crate) fn pass(self) -> bool {
+        pub(super) fn pass(self) -> bool {
             self == Barrier::Kernel && membarrier(PRIVATE_EXPEDITED)
         }
     }
@@ -49,7 +56,7 @@ impl Barrier {
     }
 
     /// Never passes.
-    pub(crate) fn pass(self) -> bool {
+    fn pass(self) -> bool {
         false
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Case<'a> {
     pub end: u64,
     /// Are the stretches that have no order whole intervals? Then it is the object, and only a core is looked for.
     pub whole: bool,
+    /// Did views have a say in what took effect?
+    pub viewed: bool,
     pub patience: Duration,
 }
 
@@ -47,6 +49,8 @@ pub(crate) struct Case<'a> {
 const WIDTHS: [usize; 6] = [0, 4, 16, 64, 256, usize::MAX];
 /// Elements of states that a search may remember.
 const ELEMENTS: usize = 1 << 24;
+/// An operation that was dropped may not have said what it wrote; then views rule out what happened.
+const VIEWS: &str = "an order fits the answers, but not together with the views";
 /// How long other code may take over a core.
 const RECHECK: Duration = Duration::from_secs(2);
 
@@ -68,7 +72,18 @@ pub(crate) fn blame(case: &Case<'_>) -> Blame {
             outcome = Outcome::None;
         }
         match outcome {
+            Outcome::Found(_) if case.whole && case.viewed => return Blame::Open { why: VIEWS.to_owned() },
             Outcome::Found(_) if case.whole => {}
+            Outcome::Found(order) if order.iter().any(|task| window.tasks[*task].is_dropped()) => {
+                let why =
+                    "an operation that was dropped before it committed may have taken effect".to_owned();
+                return Blame::Open { why };
+            }
+            Outcome::Found(order)
+                if case.viewed && order.iter().enumerate().all(|(at, task)| at == *task) =>
+            {
+                return Blame::Open { why: VIEWS.to_owned() };
+            }
             Outcome::Found(order) => {
                 return Blame::Annotation { order: window.moved(&order, case.signature), from: window.from };
             }
@@ -80,6 +95,9 @@ pub(crate) fn blame(case: &Case<'_>) -> Blame {
         }
     }
     let (Some(widest), Some(narrowest)) = (widest, narrowest) else {
+        if case.whole && case.viewed && case.others.iter().any(Task::is_dropped) {
+            return Blame::Open { why: VIEWS.to_owned() };
+        }
         if case.whole {
             let refused = case.refused.seen(case.signature);
             let reason = format!("{refused} finds no place in any order");
@@ -107,7 +125,7 @@ struct Window {
     from: u64,
 }
 
-struct Start(Box<dyn Model>);
+pub(crate) struct Start(pub(crate) Box<dyn Model>);
 
 impl Clone for Start {
     fn clone(&self) -> Start {
@@ -152,7 +170,7 @@ fn windows<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Window> + 'a {
 }
 
 /// The states after `past` took effect in this order.
-fn replay(worlds: &[Box<dyn Model>], past: &[Past]) -> Vec<Start> {
+pub(crate) fn replay(worlds: &[Box<dyn Model>], past: &[Past]) -> Vec<Start> {
     let mut now: Vec<Box<dyn Model>> = worlds.iter().map(|world| world.fork()).collect();
     let mut touched = Vec::new();
     for past in past {
@@ -264,7 +282,7 @@ impl Window {
 }
 
 /// Would a right run stay right without this operation? Only what changes nothing in any state is known to be so.
-fn is_neutral(model: &dyn Model, task: &Task) -> bool {
+pub(crate) fn is_neutral(model: &dyn Model, task: &Task) -> bool {
     let known = model.builtin();
     known.is_some_and(|(spec, _)| spec.is_read_only(task.call(), task.result.as_ref()))
 }

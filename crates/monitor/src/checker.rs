@@ -12,7 +12,9 @@
 //! This file: the stages of a run. `checker/exact.rs`, `checker/spans.rs`, `checker/versions.rs`: what happens at an event, by the
 //! kind of order.
 
+mod clash;
 mod exact;
+mod pending;
 mod spans;
 mod versions;
 
@@ -20,16 +22,17 @@ use linpoint_history::Signature;
 
 use crate::blame::{self, Case};
 use crate::event::{Event, ObjectId, ThreadId, Write};
-use crate::finding::{Blame, Difference, Finding, Found, Mistake, Refused, Seen, Unknown};
+use crate::finding::{Blame, Cause, Finding, Found, Mistake, Refused, Unknown};
 use crate::merge::{Answer, Marks, Merge, OpIndex, Slot};
 use crate::model::Model;
 use crate::order::search::Task;
 use crate::order::spans::Spans;
 use crate::order::versions::Versions;
-use crate::refine::{Differs, Refine};
+use crate::refine::Refine;
 use crate::sections::Sections;
 pub use crate::setup::{Commits, Conclusion, End, Limits, Progress, Setup, Summary};
 use crate::trail::Trail;
+use clash::Clash;
 
 /// Follows one object.
 pub struct Checker {
@@ -54,6 +57,16 @@ pub struct Checker {
     judged: u64,
     /// One more than the number of the last exact commit.
     committed: u64,
+    /// Operations that were dropped and had not committed.
+    pending: Vec<Task>,
+    /// Were there too many of them to remember?
+    forgotten: bool,
+    /// Versions: operations that had taken effect when the views were last compared.
+    viewed: u64,
+    /// Internal commits.
+    internal: u64,
+    /// Were records left out at the end? Then locks may be held there.
+    left_out: bool,
     findings: Vec<Finding>,
 }
 
@@ -67,6 +80,8 @@ enum Stage {
     Following,
     /// An operation does not fit; what overlaps it is awaited, to find out why.
     Blaming(Box<Failure>),
+    /// The views differ; the next moment is awaited at which nothing is open.
+    Clashing(Box<Clash>),
     Decided(Conclusion),
 }
 
@@ -93,6 +108,7 @@ enum Arrival {
 enum Trouble {
     Found(Box<Found>),
     Refused(Box<Failure>),
+    Clash(Box<Clash>),
     /// Nothing stops yet: a second opinion is awaited.
     Suspected,
 }
@@ -119,6 +135,11 @@ impl Checker {
             operations: 0,
             judged: 0,
             committed: 0,
+            pending: Vec::new(),
+            forgotten: false,
+            viewed: 0,
+            internal: 0,
+            left_out: false,
             findings: Vec::new(),
         };
         if commits != Commits::Marked {
@@ -132,7 +153,9 @@ impl Checker {
     #[inline]
     pub fn push(&mut self, event: Event) {
         match self.stage {
-            Stage::Following | Stage::Blaming(_) => self.merge.push(event, &self.signature),
+            Stage::Following | Stage::Blaming(_) | Stage::Clashing(_) => {
+                self.merge.push(event, &self.signature);
+            }
             Stage::Decided(_) => self.merge.count(&event),
         }
     }
@@ -153,8 +176,14 @@ impl Checker {
         match &self.stage {
             Stage::Following => self.decide(Found::Unknown(Unknown::Lost { records })),
             Stage::Blaming(_) => self.settle(Some(format!("{records} records were dropped"))),
+            Stage::Clashing(_) => self.settle_clash(Some(format!("{records} records were dropped"))),
             Stage::Decided(_) => {}
         }
+    }
+
+    /// What the object did in the end was left out on purpose: it is no mistake that a lock is held there.
+    pub fn leave_out(&mut self) {
+        self.left_out = true;
     }
 
     /// Events with smaller numbers take no room any more, or about so; once the object is decided none do.
@@ -173,6 +202,7 @@ impl Checker {
         match self.stage {
             Stage::Following => self.follow(),
             Stage::Blaming(_) => self.settle(None),
+            Stage::Clashing(_) => self.settle_clash(None),
             Stage::Decided(_) => {}
         }
         let events = self.events();
@@ -199,11 +229,17 @@ impl Checker {
             (Stage::Following, End::Complete) => self.conclude(),
             (Stage::Following, End::Torn) => self.break_off(),
             (Stage::Blaming(_), _) => self.settle(None),
-            _ => {}
+            (Stage::Clashing(_), _) => self.settle_clash(None),
+            (Stage::Decided(_), _) => {}
+        }
+        if let (Stage::Following, End::Complete) = (&self.stage, end) {
+            // What did not fit does so now; the rest was judged on the way.
+            self.conclude();
         }
         match (&self.stage, end) {
             (Stage::Blaming(_), End::Complete) => self.settle(Some("the log ends".to_owned())),
-            (Stage::Blaming(_), End::Torn) => {
+            (Stage::Clashing(_), End::Complete) => self.settle_clash(Some("the log ends".to_owned())),
+            (Stage::Blaming(_) | Stage::Clashing(_), End::Torn) => {
                 // What overlaps the refused operation is not all there; a window around it may explain it. So it is not judged.
                 self.judged = self.events() - 1;
                 self.stage = Stage::Decided(Conclusion::Clean);
@@ -214,7 +250,7 @@ impl Checker {
         let conclusion = match self.stage {
             Stage::Decided(conclusion) => conclusion,
             Stage::Following => Conclusion::Clean,
-            Stage::Blaming(_) => Conclusion::Unknown,
+            Stage::Blaming(_) | Stage::Clashing(_) => Conclusion::Unknown,
         };
         Summary {
             conclusion,
@@ -222,13 +258,15 @@ impl Checker {
             operations: self.operations,
             unjudged: self.merge.pushed - events,
             missing: self.merge.top.max(self.sealed).saturating_sub(self.merge.numbered),
+            views: self.refine.compared(),
+            internal: self.internal,
             findings: self.findings,
         }
     }
 
     fn events(&self) -> u64 {
         match self.stage {
-            Stage::Following | Stage::Blaming(_) => self.merge.base() + self.calls,
+            Stage::Following | Stage::Blaming(_) | Stage::Clashing(_) => self.merge.base() + self.calls,
             Stage::Decided(_) => self.judged,
         }
     }
@@ -303,6 +341,10 @@ impl Checker {
                 self.stage = Stage::Blaming(failure);
                 self.settle(None);
             }
+            Trouble::Clash(clash) => {
+                self.stage = Stage::Clashing(clash);
+                self.settle_clash(None);
+            }
             Trouble::Suspected => self.follow(),
         }
     }
@@ -333,7 +375,9 @@ impl Checker {
             let live = self.merge.live().filter(|open| !open.in_effect).map(|open| open.task(u64::MAX));
             let itself = |task: &Task| task.thread == refused.thread && task.call == refused.call;
             let taken_back = failure.taken_back.iter().cloned();
-            live.chain(waiting.into_iter().flatten()).chain(taken_back).filter(move |task| !itself(task))
+            let dropped = self.pending.iter().cloned();
+            let others = live.chain(waiting.into_iter().flatten()).chain(taken_back).chain(dropped);
+            others.filter(move |task| !itself(task))
         };
         let is_known = |end: u64| {
             let awaited = self.merge.live().any(|open| open.state == Answer::Awaited && open.look <= end);
@@ -350,8 +394,21 @@ impl Checker {
         if patient && !is_known(end) {
             return;
         }
-        if self.overlaps_a_window(failure.number) {
-            return self.begin_again();
+        let model = self.refine.model();
+        let part = |task: &Task| model.concerns(task.call()).cloned();
+        let mine = part(refused);
+        let concerns = |task: &Task| mine.is_none() || part(task).is_none_or(|part| Some(part) == mine);
+        if self.overlaps_a_window(failure.number) || self.may_be_pending(failure.number, &concerns) {
+            let (number, thread, call) = (failure.number, refused.thread, refused.call);
+            if self.is_too_old(&concerns) {
+                return self.too_long_ago();
+            }
+            if !self.knows(self.merge.base()) {
+                return;
+            }
+            self.operations += 1;
+            self.stage = Stage::Following;
+            return self.begin_again(number, thread, Some(call));
         }
         let must = |mut task: Task| {
             task.must = task.ret <= end;
@@ -374,6 +431,7 @@ impl Checker {
                 others: others().filter(|task| task.call <= end).map(must).collect(),
                 end,
                 whole,
+                viewed: self.refine.has_view() && matches!(self.order, Order::Spans(_)),
                 patience: self.limits.blame,
             }),
         };
@@ -384,7 +442,11 @@ impl Checker {
 
     /// Everything was judged: the last looks.
     fn conclude(&mut self) {
-        if let Some(mistake) = self.sections.held_at_the_end() {
+        // A call that looked at more numbers than there are.
+        if let Some(mistake) = self.merge.last_mistake_of_call() {
+            return self.decide(Found::Mistake(mistake));
+        }
+        if let Some(mistake) = self.sections.held_at_the_end().filter(|_| !self.left_out) {
             return self.decide(Found::Mistake(mistake));
         }
         self.end_versions();
@@ -405,9 +467,13 @@ impl Checker {
                 }
             };
             if let Err(differs) = differs {
-                let found = difference(*differs, ThreadId(u32::MAX), None);
-                self.decide(Found::View(Box::new(found)));
+                let thread = ThreadId(u32::MAX);
+                let found = clash::difference(*differs, thread, None, Cause::Object);
+                return self.decide(Found::View(Box::new(found)));
             }
+            // Operations that are open are pending: that, too, was judged.
+            self.judged = self.merge.pushed;
+            self.stage = Stage::Decided(Conclusion::Clean);
         }
     }
 
@@ -433,6 +499,7 @@ impl Checker {
             Slot::Internal(thread) => {
                 let writes = self.sections.commit(thread);
                 self.late_writes(thread, writes);
+                self.internal += 1;
                 return Ok(Some(thread));
             }
             Slot::Stray(stray) => return Err(mistake(*stray)),
@@ -459,12 +526,6 @@ impl Checker {
         writes.into_iter().for_each(|(number, write)| self.refine.write(number, thread, write));
     }
 
-    /// The views differ, after this operation or an internal commit.
-    #[cold]
-    fn differs(&self, differs: Differs, thread: ThreadId, after: Option<Seen>) -> Trouble {
-        found(Found::View(Box::new(difference(differs, thread, after))))
-    }
-
     /// A commit of a kind that does not go with those before.
     #[cold]
     fn mixed(&self, op: OpIndex, before: &'static str) -> Trouble {
@@ -483,7 +544,11 @@ impl Checker {
                 Blame::Object { .. } => Conclusion::Violated,
                 Blame::Open { .. } => Conclusion::Unknown,
             },
-            Found::View(_) => Conclusion::Violated,
+            Found::View(difference) => match difference.cause {
+                Cause::Annotation { .. } => Conclusion::Mistaken,
+                Cause::Object => Conclusion::Violated,
+                Cause::Open { .. } => Conclusion::Unknown,
+            },
             Found::Mistake(_) => Conclusion::Mistaken,
             Found::Unknown(_) => Conclusion::Unknown,
         };
@@ -501,9 +566,4 @@ fn found(found: Found) -> Trouble {
 
 fn mistake(mistake: Mistake) -> Trouble {
     found(Found::Mistake(mistake))
-}
-
-fn difference(differs: Differs, thread: ThreadId, after: Option<Seen>) -> Difference {
-    let Differs { keys, count, writes, late } = differs;
-    Difference { keys, count, after, thread, writes, late }
 }

@@ -5,22 +5,43 @@
 //! was taken in this round at the latest. (The call's publication happens before its effect, the effect before the numbering of the event that
 //! saw it, the numbering before the look, the look before the taking.) The same holds for threads that join: joining comes before the first record.
 //!
+//! # Objects are let in after a ring was taken, before what was taken is told
+//!
+//! An object is put on the registry's list before its handle exists, whoever logs about it has got the handle, and a record is published after it was made: so its registration happens
+//! before the publication of any record about it, and whoever has *taken* such a record (an acquire load of the ring's end) finds the object on the list. Letting objects in
+//! only before the rings are taken is too early: an object may be made, used and published in between, and its first records would be about nobody. So after
+//! each ring the list is looked at, and newcomers are let in and told before the records are.
+//!
+//! - An object that is dropped at once is on the list all the same; the list holds what is needed.
+//! - It has no look in its first round, and is sealed in the next.
+//! - A thread is let in *before* the rings are taken and after the looks: the seal needs that. One that ends before it was let in has left its ring; a ring is
+//!   forgotten only when its thread is gone and it is empty.
+//! - A thread that logs while it ends has a second ring. Rings are read in the order in which they were made, and a thread's next ring not before the last one was read to its end; the second ring
+//!   was made after the last record of the first.
+//!
+//! # Barriers
+//!
 //! A call that only *reads* may have read before its record is visible. So between the look and the taking every thread passes a
 //! barrier ([`crate::barrier`]): a call whose record comes after that began, for all its reads can tell, after the numbers that were looked at. Its
-//! own look may be older (the thread was interrupted in between); it is raised to the seal. Without such a barrier calls have a fence each.
+//! own look may be older (the thread was interrupted in between); it is raised to the seal, if that was made with a barrier. Without such a barrier calls have a fence each.
 //! Exact commits need none of this, and objects that have nothing else are sealed without a barrier.
+//!
+//! # What stays behind
 //!
 //! Where a ring is not read to its end, because what is next in it is too far ahead ([`crate::gate`]), its object is sealed no further than that: the looks of a thread at one
 //! object never go back, so what stays in the ring has looks at least as large. What stands behind it about other objects is not known, and they are not sealed in
 //! this round.
+//!
+//! At the end, and where an object is no longer logged, there is a mark: what comes after it is left out ([`crate::marks`]).
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::event::{Event, ObjectId};
-use crate::file::{Frame, Writer};
+use crate::event::{Event, ObjectId, ThreadId};
+use crate::file::{Counts, Frame, Writer};
 use crate::gate::Gate;
 use crate::local::IDLE;
+use crate::marks::{Mark, Marks};
 use crate::object::Watched;
 use crate::primitive::Ordering;
 use crate::record;
@@ -39,6 +60,8 @@ pub(crate) trait Sink {
     fn seal(&mut self, object: ObjectId, number: u64);
     /// So many records of this object were lost until now.
     fn lost(&mut self, object: ObjectId, count: u64);
+    /// At the end: what was taken of this object, all in all.
+    fn counted(&mut self, object: ObjectId, counts: Counts);
     /// A good moment to judge what was told.
     fn pause(&mut self);
 }
@@ -51,6 +74,7 @@ pub(crate) struct Drain {
     objects: Vec<Followed>,
     words: Vec<u64>,
     gate: Gate,
+    marks: Marks,
     file: Option<Writer>,
     /// Bytes that have reached the operating system.
     written: Arc<AtomicU64>,
@@ -61,10 +85,14 @@ pub(crate) struct Drain {
 }
 
 #[derive(Debug)]
-struct Followed {
-    watched: Arc<Watched>,
+pub(crate) struct Followed {
+    pub(crate) watched: Arc<Watched>,
     sealed: u64,
+    /// As far as it was sealed with a barrier.
+    barred: u64,
     lost: u64,
+    pub(crate) counts: Counts,
+    pub(crate) mark: Mark,
 }
 
 /// What a round found.
@@ -81,36 +109,57 @@ pub(crate) struct Round {
 impl Drain {
     /// Reads what is at most a `window` of numbers ahead of what was judged; everything, without one.
     pub(crate) fn new(registry: Arc<Registry>, file: Option<Writer>, window: Option<u64>) -> Drain {
-        let widen = match registry.stamps {
-            Stamps::Numbers => None,
-            Stamps::Ticks { error } => Some(Widen::new(error)),
+        let (widen, error) = match registry.stamps {
+            Stamps::Numbers => (None, None),
+            Stamps::Ticks { error } => (Some(Widen::new(error)), Some(error)),
         };
-        let (members, objects, words) = (Vec::new(), Vec::new(), Vec::new());
-        let gate = Gate::new(window);
-        Drain { registry, members, objects, words, gate, file, written: Arc::default(), widen, trouble: None }
+        Drain {
+            registry,
+            members: Vec::new(),
+            objects: Vec::new(),
+            words: Vec::new(),
+            gate: Gate::new(window),
+            marks: Marks::new(error),
+            file,
+            written: Arc::default(),
+            widen,
+            trouble: None,
+        }
     }
 
-    /// From now on takes everything.
-    pub(crate) fn open_gate(&mut self) {
+    /// The program wants to know: what is logged from now on is left out, and the gate opens for the rest.
+    pub(crate) fn mark_the_end(&mut self, sink: &mut impl Sink) {
         self.gate.open();
+        self.admit_objects(sink);
+        self.marks.end(&mut self.objects);
+    }
+
+    /// Was everything taken that came before the end was marked?
+    pub(crate) fn is_over(&self) -> bool {
+        self.marks.is_over(&self.objects)
     }
 
     /// Takes everything that is there and not too far ahead.
     pub(crate) fn round(&mut self, sink: &mut impl Sink) -> Round {
+        self.marks.begin_round();
         let looks: Vec<u64> = self.objects.iter().map(|object| object.watched.counter.look()).collect();
         let grown = self.objects.iter().zip(&looks).any(|(object, look)| *look > object.sealed);
         let until = self.until();
-        let barred = !(grown && self.registry.needs_barrier()) || self.registry.barrier.pass();
-        self.admit(sink);
+        let barred = self.registry.barrier.pass_if(grown && self.registry.needs_barrier());
+        self.admit_threads();
         let limits: Vec<u64> = self.objects.iter().map(|object| self.gate.limit(&object.watched)).collect();
         let too_far =
             |object: ObjectId, stamp| limits.get(usize::from(object.0)).is_some_and(|limit| stamp > *limit);
         let oldest = self.crowded().then_some(until);
         let mut round = Round::default();
         let mut held: Vec<Held> = Vec::new();
+        let mut behind: Vec<ThreadId> = Vec::new();
         for at in 0..self.members.len() {
             let member = &mut self.members[at];
-            if oldest.is_some_and(|oldest| member.since.load(Ordering::Acquire) > oldest) {
+            let thread = member.thread;
+            let since = member.since.load(Ordering::Acquire);
+            if oldest.is_some_and(|oldest| since > oldest) || behind.contains(&thread) {
+                behind.push(thread);
                 round.held = true;
                 continue;
             }
@@ -120,15 +169,12 @@ impl Drain {
                 None => member.ring.take(too_far, &mut self.words),
             };
             round.words += words;
-            held.extend(stays);
+            if stays.is_some() {
+                behind.push(thread);
+                held.extend(stays);
+            }
             if !self.words.is_empty() {
-                let thread = member.thread;
-                self.raise();
-                self.keep(|file, words| file.records(thread, words));
-                match &mut self.widen {
-                    Some(widen) => record::tell(thread, &self.words, &mut |event| widen.push(event)),
-                    None => record::tell(thread, &self.words, &mut |event| sink.event(event)),
-                };
+                self.hand_on(thread, sink);
             }
         }
         round.held |= !held.is_empty();
@@ -136,15 +182,39 @@ impl Drain {
         // A ring that is finished now had nothing left after its thread was gone.
         self.members.retain(|member| !member.ring.is_finished());
         round.threads = self.members.len();
+        self.admit_objects(sink);
         if self.widen.is_some() {
             self.place(until, sink);
-        } else if barred || !self.registry.relies_on_barrier() {
-            self.seal(&looks, &held, sink);
+        } else if barred || !self.registry.needs_barrier() {
+            self.seal(&looks, &held, barred, sink);
         }
         if round.words > 0 {
             self.flush();
         }
         round
+    }
+
+    /// Tells of the records that were just taken.
+    fn hand_on(&mut self, thread: ThreadId, sink: &mut impl Sink) {
+        self.admit_objects(sink);
+        self.marks.cut(&mut self.words, &mut self.objects, &self.registry.common);
+        if self.words.is_empty() {
+            return;
+        }
+        self.raise();
+        self.keep(|file, words| file.records(thread, words));
+        let objects = &mut self.objects;
+        let widen = &mut self.widen;
+        // What makes no sense is not told; numbers are missing then, and the counts say so.
+        record::tell(thread, &self.words, &mut |event| {
+            if let Some(object) = objects.get_mut(usize::from(event.object.0)) {
+                object.counts.count(&event);
+            }
+            match widen {
+                Some(widen) => widen.push(event),
+                None => sink.event(event),
+            }
+        });
     }
 
     /// Ticks: do more events wait for their place than should?
@@ -180,7 +250,7 @@ impl Drain {
                 && let Some(object) = self.objects.get(usize::from(object.0))
                 && let Some(stamp) = self.words.get_mut(at + 1)
             {
-                *stamp = (*stamp).max(object.sealed);
+                *stamp = (*stamp).max(object.barred);
             }
             at += record::length(self.words[at]);
         }
@@ -224,32 +294,46 @@ impl Drain {
         self.objects.iter().map(|object| &object.watched)
     }
 
-    /// No more rounds: closes the log file.
+    /// No more rounds: says how much there was, and closes the log file.
     pub(crate) fn close(&mut self, sink: &mut impl Sink) {
         self.place(u64::MAX, sink);
-        self.keep(|file, _| file.frame(&Frame::End));
+        let counts: Vec<(ObjectId, Counts)> =
+            self.objects.iter().map(|object| (object.watched.id, object.counts)).collect();
+        for (object, counts) in &counts {
+            self.keep(|file, _| file.frame(&Frame::Counts(*object, *counts)));
+            sink.counted(*object, *counts);
+        }
+        self.keep(|file, _| file.frame(&Frame::End(counts.len() as u64)));
         self.flush();
     }
 
-    /// Lets in who came since the last round.
-    fn admit(&mut self, sink: &mut impl Sink) {
-        let (threads, entrants) = self.registry.newcomers();
-        for entrant in entrants {
-            let watched = Arc::clone(&entrant.watched);
-            let frame = Frame::Object(watched.id, entrant.description.clone());
-            self.keep(|file, _| file.frame(&frame));
-            self.objects.push(Followed { watched, sealed: 0, lost: 0 });
-            sink.object(entrant);
-        }
-        for member in threads {
+    /// Lets in the threads that came since the last round.
+    fn admit_threads(&mut self) {
+        for member in self.registry.new_threads() {
             let frame = Frame::Thread(member.thread, member.name.clone());
             self.keep(|file, _| file.frame(&frame));
             self.members.push(member);
         }
     }
 
+    /// Lets in the objects that came since the last time; none once the end is marked.
+    fn admit_objects(&mut self, sink: &mut impl Sink) {
+        if self.marks.has_end() {
+            return;
+        }
+        for entrant in self.registry.new_objects(self.objects.len()) {
+            let watched = Arc::clone(&entrant.watched);
+            let frame = Frame::Object(watched.id, entrant.description.clone());
+            self.keep(|file, _| file.frame(&frame));
+            let mark = self.marks.of(&watched);
+            let counts = Counts::default();
+            self.objects.push(Followed { watched, sealed: 0, barred: 0, lost: 0, counts, mark });
+            sink.object(entrant);
+        }
+    }
+
     /// Objects that came in during this round have no look, and wait for the next.
-    fn seal(&mut self, looks: &[u64], held: &[Held], sink: &mut impl Sink) {
+    fn seal(&mut self, looks: &[u64], held: &[Held], barred: bool, sink: &mut impl Sink) {
         let mut frames = Vec::new();
         for (object, look) in self.objects.iter_mut().zip(looks) {
             let id = object.watched.id;
@@ -260,11 +344,14 @@ impl Drain {
                 sink.lost(id, lost);
             }
             let up_to = |held: &Held| if held.object == id { held.stamp } else { 0 };
-            let look = held.iter().map(up_to).fold(*look, u64::min);
+            let look = held.iter().map(up_to).fold(*look, u64::min).min(object.mark.0);
             if look > object.sealed {
                 object.sealed = look;
                 frames.push(Frame::Seal(id, look));
                 sink.seal(id, look);
+            }
+            if barred {
+                object.barred = object.sealed;
             }
         }
         for frame in frames {
@@ -285,3 +372,6 @@ impl Drain {
 
 /// In a log of ticks: the seal of all objects, which is a time.
 pub(crate) const EVERY: ObjectId = ObjectId(u16::MAX);
+
+#[cfg(test)]
+mod tests;

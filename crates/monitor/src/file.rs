@@ -1,8 +1,9 @@
 //! The log as a file: written while the program runs, checked later, after a crash too.
 //!
-//! A head of 16 bytes (`LINPLOG` and a version byte, then the error bound of ticks or zero), then frames. A frame is 16 bytes (kind, number, length
-//! of its content in bytes, CRC-32 of these three and the content; all little-endian 32-bit words) and its content, padded to
-//! eight bytes:
+//! A head of 24 bytes (`LINPLOG` and a version byte, the error bound of ticks or zero, the CRC-32 of these 16 bytes, four zeros), then frames. A frame is 16 bytes (kind, number, length
+//! of its content in bytes, sum; all little-endian 32-bit words) and its content, padded with zeros to
+//! eight bytes. The sum is the CRC-32 of the sum before (of the head, for the first frame), of kind, number and length, and of the content: so a frame that is changed, missing, in another place or there
+//! twice breaks the chain, and what stands before the break is what was written, from the beginning, with nothing left out.
 //!
 //! | kind | number | content |
 //! |---|---|---|
@@ -11,21 +12,24 @@
 //! | 3 records | thread | records as in [`crate::record`], whole ones |
 //! | 4 seal | object | every call that an event with a smaller number could have seen stands above |
 //! | 5 lost | object | how many records found no room so far |
-//! | 6 end | 0 | nothing: the program closed the log |
+//! | 7 counts | object | how many records of it stand above, how many of them took a number, one more than the largest number, how many came after the end and were left out |
+//! | 6 end | 0 | how many objects there are: the program closed the log |
 //!
 //! A file that stops in the middle of a frame, or has a frame whose sum is wrong, is *torn*: what stands before is read, the rest is counted.
-//! A file without an end frame was not closed: operations open there are pending, and numbers that are missing were on their way.
+//! A file without an end frame was not closed: operations open there are pending, and numbers that are missing were on their way. Only a log that was closed, whose counts are
+//! those of what was read, is a whole one; of any other the best that can be said is that nothing wrong was found in what there is.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::event::{ObjectId, ThreadId};
+use crate::event::{Event, ObjectId, ThreadId};
 
 const MAGIC: &[u8; 7] = b"LINPLOG";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+const HEAD: usize = 24;
 /// Longer frames are taken for garbage.
 const LONGEST: u32 = 1 << 28;
 
@@ -55,8 +59,35 @@ pub enum Frame {
     Seal(ObjectId, u64),
     /// So many records of this object found no room.
     Lost(ObjectId, u64),
-    /// The log was closed.
-    End,
+    /// What stands above of this object, all in all.
+    Counts(ObjectId, Counts),
+    /// The log was closed; so many objects there are.
+    End(u64),
+}
+
+/// How much was logged of an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records.
+    pub records: u64,
+    /// Those of them that took a number.
+    pub numbers: u64,
+    /// One more than the largest number.
+    pub top: u64,
+    /// Records that came after the end was asked for, or after the object was no longer logged, and were left out.
+    pub left_out: u64,
+}
+
+impl Counts {
+    /// One more.
+    #[inline]
+    pub fn count(&mut self, event: &Event) {
+        self.records += 1;
+        if event.what.takes_number() {
+            self.numbers += 1;
+            self.top = self.top.max(event.stamp.saturating_add(1));
+        }
+    }
 }
 
 /// Why a file is no log.
@@ -80,22 +111,71 @@ pub struct Writer<W = BufWriter<File>> {
     file: W,
     bytes: u64,
     content: Vec<u8>,
+    /// The sum of the frame before.
+    sum: u32,
 }
 
 impl Writer {
-    /// Creates the file, or empties it. `error` is the error bound of ticks, 0 for numbers.
-    pub fn create(path: &Path, error: u64) -> io::Result<Writer> {
-        Writer::new(BufWriter::with_capacity(1 << 20, File::create(path)?), error)
+    /// Creates the file. `error` is the error bound of ticks, 0 for numbers. A file that is there is moved aside: it may be all that is left of a run that was killed. Says where to.
+    pub fn create(path: &Path, error: u64) -> io::Result<(Writer, Option<PathBuf>)> {
+        let (file, moved) = create_new(path)?;
+        let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file), error)?;
+        // So that nobody takes it for an empty one. A disk that is full is told when there is something to write.
+        let _ = writer.flush();
+        Ok((writer, moved))
+    }
+}
+
+/// A new file, and where the one went that was in its place.
+fn create_new(path: &Path) -> io::Result<(File, Option<PathBuf>)> {
+    let mut moved = None;
+    loop {
+        let found = match std::fs::metadata(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match OpenOptions::new().write(true).create_new(true).open(path) {
+                    // Somebody else was faster; what they made is not destroyed either.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                    file => return Ok((file?, moved)),
+                }
+            }
+            Err(error) => return Err(error),
+        };
+        if !found.is_file() || found.len() == 0 {
+            // A device or a pipe keeps nothing, and an empty file has nothing to lose.
+            return Ok((OpenOptions::new().write(true).open(path)?, moved));
+        }
+        let aside = aside(path)?;
+        std::fs::rename(path, &aside)?;
+        moved = Some(aside);
+    }
+}
+
+/// The first of `log.1`, `log.2`, … that is not there. The name is claimed by an empty file, so that nobody else's is replaced.
+fn aside(path: &Path) -> io::Result<PathBuf> {
+    let mut number = 1u64;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number}"));
+        match OpenOptions::new().write(true).create_new(true).open(&name) {
+            Ok(_) => return Ok(name.into()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
     }
 }
 
 impl<W: io::Write> Writer<W> {
     /// Writes the head.
     pub fn new(mut file: W, error: u64) -> io::Result<Writer<W>> {
-        file.write_all(MAGIC)?;
-        file.write_all(&[VERSION])?;
-        file.write_all(&error.to_le_bytes())?;
-        Ok(Writer { file, bytes: 16, content: Vec::new() })
+        let mut head = [0; HEAD];
+        head[..7].copy_from_slice(MAGIC);
+        head[7] = VERSION;
+        head[8..16].copy_from_slice(&error.to_le_bytes());
+        let sum = crc32fast::hash(&head[..16]);
+        head[16..20].copy_from_slice(&sum.to_le_bytes());
+        file.write_all(&head)?;
+        Ok(Writer { file, bytes: HEAD as u64, content: Vec::new(), sum })
     }
 
     /// Appends a frame.
@@ -123,7 +203,15 @@ impl<W: io::Write> Writer<W> {
                 self.content.extend(count.to_le_bytes());
                 self.write(5, object.0.into())
             }
-            Frame::End => self.write(6, 0),
+            Frame::Counts(object, counts) => {
+                let Counts { records, numbers, top, left_out } = counts;
+                self.content.extend([records, numbers, top, left_out].iter().flat_map(|n| n.to_le_bytes()));
+                self.write(7, object.0.into())
+            }
+            Frame::End(objects) => {
+                self.content.extend(objects.to_le_bytes());
+                self.write(6, 0)
+            }
         }
     }
 
@@ -151,8 +239,8 @@ impl<W: io::Write> Writer<W> {
 
     fn write(&mut self, kind: u32, number: u32) -> io::Result<()> {
         let length = u32::try_from(self.content.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let sum = sum(kind, number, length, &self.content);
-        for word in [kind, number, length, sum] {
+        self.sum = sum([self.sum, kind, number, length], &self.content);
+        for word in [kind, number, length, self.sum] {
             self.file.write_all(&word.to_le_bytes())?;
         }
         self.content.resize(self.content.len().next_multiple_of(8), 0);
@@ -162,9 +250,9 @@ impl<W: io::Write> Writer<W> {
     }
 }
 
-fn sum(kind: u32, number: u32, length: u32, content: &[u8]) -> u32 {
+fn sum(words: [u32; 4], content: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    for word in [kind, number, length] {
+    for word in words {
         hasher.update(&word.to_le_bytes());
     }
     hasher.update(content);
@@ -179,6 +267,8 @@ pub struct Reader<R> {
     pub error: u64,
     good: u64,
     torn: bool,
+    /// The sum of the frame before.
+    sum: u32,
 }
 
 impl Reader<BufReader<File>> {
@@ -191,7 +281,7 @@ impl Reader<BufReader<File>> {
 impl<R: Read> Reader<R> {
     /// Reads the head.
     pub fn new(mut from: R) -> Result<Reader<R>, LogError> {
-        let mut head = [0; 16];
+        let mut head = [0; HEAD];
         let got = fill(&mut from, &mut head)?;
         if got < 8 || head[..7] != MAGIC[..] {
             return Err(LogError::NotALog);
@@ -199,12 +289,13 @@ impl<R: Read> Reader<R> {
         if head[7] != VERSION {
             return Err(LogError::Version(head[7]));
         }
-        if got < 16 {
+        let sum = crc32fast::hash(&head[..16]);
+        if got < HEAD || head[16..20] != sum.to_le_bytes() || head[20..] != [0; 4] {
             // The head itself is torn: there is nothing to read.
-            return Ok(Reader { from, error: 0, good: 0, torn: true });
+            return Ok(Reader { from, error: 0, good: 0, torn: true, sum });
         }
-        let error = head[8..].iter().rev().fold(0, |error, byte| error << 8 | u64::from(*byte));
-        Ok(Reader { from, error, good: 16, torn: false })
+        let error = head[8..16].iter().rev().fold(0, |error, byte| error << 8 | u64::from(*byte));
+        Ok(Reader { from, error, good: HEAD as u64, torn: false, sum })
     }
 
     /// The next frame; `None` at the end, whether it is torn or not.
@@ -225,7 +316,9 @@ impl<R: Read> Reader<R> {
         let mut content = Vec::new();
         let whole = length <= LONGEST
             && (&mut self.from).take(padded).read_to_end(&mut content)? as u64 == padded
-            && sum(kind, number, length, &content[..length as usize]) == expected;
+            && sum([self.sum, kind, number, length], &content[..length as usize]) == expected
+            && content[length as usize..].iter().all(|byte| *byte == 0);
+        self.sum = expected;
         content.truncate(length as usize);
         let frame = if whole { read(kind, number, &content) } else { None };
         match frame {
@@ -271,7 +364,14 @@ fn read(kind: u32, number: u32, content: &[u8]) -> Option<Frame> {
         }
         4 => Frame::Seal(object()?, count()?),
         5 => Frame::Lost(object()?, count()?),
-        6 => Frame::End,
+        6 => Frame::End(count()?),
+        7 => {
+            let (words, []) = content.as_chunks::<8>() else { return None };
+            let [records, numbers, top, left_out] =
+                <[u64; 4]>::try_from(words.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>())
+                    .ok()?;
+            Frame::Counts(object()?, Counts { records, numbers, top, left_out })
+        }
         _ => return None,
     })
 }

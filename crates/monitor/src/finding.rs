@@ -112,6 +112,25 @@ pub struct Difference {
     pub writes: Vec<PastWrite>,
     /// Was it only found by the comparison of everything? Then an earlier commit may be to blame.
     pub late: bool,
+    /// Who is to blame.
+    pub cause: Cause,
+}
+
+/// Who is to blame for views that differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The object: no order of the operations leads the specification to the views that the implementation had.
+    Object,
+    /// The annotation: in this order of the same operations the specification has the implementation's views.
+    Annotation {
+        /// The order.
+        order: Vec<Seen>,
+    },
+    /// Cannot be told.
+    Open {
+        /// Why not.
+        why: String,
+    },
 }
 
 /// One key whose views differ.
@@ -260,6 +279,9 @@ impl fmt::Display for Refused {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Cause::Annotation { .. } = self.cause {
+            f.write_str("wrong commit annotation: ")?;
+        }
         f.write_str("the views differ")?;
         match &self.after {
             Some(seen) => write!(f, " after {seen}")?,
@@ -276,7 +298,16 @@ impl fmt::Display for Difference {
         if self.count > self.keys.len() {
             write!(f, "; and {} keys more", self.count - self.keys.len())?;
         }
-        Ok(())
+        match &self.cause {
+            Cause::Object => Ok(()),
+            Cause::Annotation { order } => {
+                f.write_str("; but in this order of the same operations they agree:")?;
+                order.iter().try_for_each(|seen| write!(f, " {seen};"))
+            }
+            Cause::Open { why } => {
+                write!(f, "; whether the object or the annotation is to blame is open: {why}")
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::event::ThreadId;
 use crate::object::Watched;
 use crate::payload::{Form, Payload};
 use crate::primitive::{AtomicU64, Ordering, Patience, fence};
@@ -29,6 +30,7 @@ pub enum Overflow {
 #[derive(Debug)]
 pub(crate) struct Local {
     registry: u64,
+    thread: ThreadId,
     producer: Producer,
     overflow: Overflow,
     /// The stamp of the record before.
@@ -50,8 +52,15 @@ struct Locals(RefCell<Vec<Rc<Local>>>);
 impl Drop for Locals {
     fn drop(&mut self) {
         LAST.set(NONE);
+        let mut ended = [(u64::MAX, ThreadId(0)); REMEMBERED];
+        let logs = self.0.get_mut().iter().rev();
+        ended.iter_mut().zip(logs).for_each(|(place, local)| *place = (local.registry, local.thread));
+        ENDED.set(ended);
     }
 }
+
+/// So many logs of a thread are remembered while it ends.
+const REMEMBERED: usize = 8;
 
 /// No monitor has this number.
 const NONE: (u64, *const Local) = (u64::MAX, std::ptr::null());
@@ -61,18 +70,25 @@ thread_local! {
     static LOCALS: Locals = const { Locals(RefCell::new(Vec::new())) };
     /// The one used last, and of which monitor: found without looking through the others. The pointer is to one of `LOCALS`.
     static LAST: Cell<(u64, *const Local)> = const { Cell::new(NONE) };
+    /// Monitors and the thread's numbers there, once `LOCALS` is gone: destructors of other variables of the thread may still log. It has no destructor itself.
+    static ENDED: Cell<[(u64, ThreadId); REMEMBERED]> = const { Cell::new([(u64::MAX, ThreadId(0)); REMEMBERED]) };
 }
 
 impl Local {
     /// A log whose other end is registered.
-    pub(crate) fn new(registry: u64, producer: Producer, overflow: Overflow, since: Arc<AtomicU64>) -> Local {
+    pub(crate) fn new(
+        (registry, thread): (u64, ThreadId),
+        producer: Producer,
+        overflow: Overflow,
+        since: Arc<AtomicU64>,
+    ) -> Local {
         let (before, last, depth) = (Cell::new(0), Cell::new(0), Cell::new(0));
-        Local { registry, producer, overflow, before, since, last, depth }
+        Local { registry, thread, producer, overflow, before, since, last, depth }
     }
 
-    /// This thread's log for `registry`; `None` where the thread is ending.
+    /// This thread's log for `registry`.
     #[inline]
-    pub(crate) fn of(registry: &Arc<Registry>) -> Option<Rc<Local>> {
+    pub(crate) fn of(registry: &Arc<Registry>) -> Rc<Local> {
         let (id, last) = LAST.get();
         if id != registry.id {
             return Local::find(registry);
@@ -82,12 +98,12 @@ impl Local {
         #[allow(unsafe_code)]
         unsafe {
             Rc::increment_strong_count(last);
-            Some(Rc::from_raw(last))
+            Rc::from_raw(last)
         }
     }
 
     #[cold]
-    fn find(registry: &Arc<Registry>) -> Option<Rc<Local>> {
+    fn find(registry: &Arc<Registry>) -> Rc<Local> {
         let found = LOCALS.try_with(|locals| {
             let mut locals = locals.0.borrow_mut();
             let known = locals.iter().find(|local| local.registry == registry.id).cloned();
@@ -95,14 +111,32 @@ impl Local {
                 // Logs of monitors that are gone stay behind otherwise.
                 LAST.set(NONE);
                 locals.retain(|local| !local.producer.is_abandoned());
-                let local = Rc::new(registry.join());
+                let local = Rc::new(registry.join(None));
                 locals.push(Rc::clone(&local));
                 local
             })
         });
-        let local = found.ok()?;
-        LAST.set((registry.id, Rc::as_ptr(&local)));
-        Some(local)
+        match found {
+            Ok(local) => {
+                LAST.set((registry.id, Rc::as_ptr(&local)));
+                local
+            }
+            Err(_) => Local::once_more(registry),
+        }
+    }
+
+    /// The thread is ending, and its logs are closed: another one, for what this operation has to say. The reader takes rings of one thread in the order in which they were
+    /// made, so the thread's order is kept.
+    fn once_more(registry: &Arc<Registry>) -> Rc<Local> {
+        let mut ended = ENDED.get();
+        let known = ended.iter().find(|(id, _)| *id == registry.id).map(|(_, thread)| *thread);
+        let local = Rc::new(registry.join(known));
+        if known.is_none() {
+            ended.rotate_right(1);
+            ended[0] = (registry.id, local.thread);
+            ENDED.set(ended);
+        }
+        local
     }
 
     /// Logs a call; `false` where the record was lost.

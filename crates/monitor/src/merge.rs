@@ -35,6 +35,8 @@ pub(crate) struct Open {
     pub commit: u64,
     /// Meaningful once answered.
     pub ret: u64,
+    /// The number of its return, or of its being dropped.
+    pub end: u64,
     /// A version of the object's own, once it is taken out.
     pub version: Option<u64>,
     /// Did it only read what that version left?
@@ -241,6 +243,11 @@ impl Merge {
         Some(self.of_calls.swap_remove(due).1)
     }
 
+    /// A mistake of a call that was not told yet.
+    pub fn last_mistake_of_call(&mut self) -> Option<Mistake> {
+        self.of_calls.pop().map(|(_, mistake)| mistake)
+    }
+
     /// Is the answer of this operation known, or known never to come?
     #[inline]
     pub fn is_settled(&self, op: OpIndex) -> bool {
@@ -381,6 +388,7 @@ impl Merge {
             from: look,
             commit: u64::MAX,
             ret: u64::MAX,
+            end: u64::MAX,
             version: None,
             reads: false,
             window: false,
@@ -436,7 +444,7 @@ impl Merge {
                 let decl = &signature.operations[usize::from(op.op)];
                 let fits = decl.result.admits(&result);
                 op.result = result;
-                op.ret = number;
+                (op.ret, op.end) = (number, number);
                 op.state = Answer::Known;
                 if let Some(settled) = &mut self.settled {
                     settled.push(index);
@@ -458,7 +466,7 @@ impl Merge {
                 Slot::Return(index)
             }
             What::Abandon => {
-                op.state = Answer::Never;
+                (op.state, op.end) = (Answer::Never, number);
                 if let Some(settled) = &mut self.settled {
                     settled.push(index);
                 }

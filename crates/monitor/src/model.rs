@@ -59,7 +59,7 @@ pub trait Model: Send {
     }
 
     /// The one part of the object (a key, an element) that `call` reads and changes, if it is one. Calls that concern different parts commute in
-    /// every state, with every answer: the parts are objects of their own. `None` is always right.
+    /// every state, with every answer: the parts are objects of their own. It changes the view at no other key than that one. `None` is always right.
     fn concerns<'a>(&self, call: Call<'a>) -> Option<&'a Value> {
         let _ = call;
         None

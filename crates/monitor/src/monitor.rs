@@ -29,7 +29,7 @@ use crate::shadow::Shadow;
 use crate::shadows::{Entries, Layers};
 use crate::stamp::Stamps;
 use crate::status::{Gauges, Status};
-use crate::verifier::{self, Verifier};
+use crate::verifier::{self, Log, Verifier};
 
 /// What happens when something is found, beside its being reported in the end.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -187,7 +187,7 @@ impl Builder {
         self
     }
 
-    /// Writes the log to a file as well, for `linpoint refine`.
+    /// Writes the log to a file as well, for `linpoint refine`. A file that is there is kept: it gets the first free name of `path.1`, `path.2`, … ([`Monitor::moved_log`]).
     pub fn log_file(mut self, path: impl AsRef<Path>) -> Builder {
         self.file = Some(path.as_ref().to_owned());
         self
@@ -262,13 +262,14 @@ impl Builder {
         if self.stream.is_some() && self.stamps != Stamps::Numbers {
             return Err(MonitorError::StreamOfTicks);
         }
-        let writer = match &self.file {
-            Some(path) => Some(
-                Writer::create(path, verifier::error_bound(self.stamps))
-                    .map_err(|error| MonitorError::LogFile(path.clone(), error))?,
-            ),
+        let (writer, moved) = match &self.file {
+            Some(path) => {
+                let created = Writer::create(path, verifier::error_bound(self.stamps));
+                let (writer, moved) = created.map_err(|error| MonitorError::LogFile(path.clone(), error))?;
+                (Some(writer), moved)
+            }
             None if self.spill => return Err(MonitorError::SpillWithoutFile),
-            None => None,
+            None => (None, None),
         };
         let registry = Arc::new(Registry::new(self.stamps, self.overflow, self.ring_words));
         let shared = Arc::new(Shared::default());
@@ -281,9 +282,10 @@ impl Builder {
             None => None,
         };
         let sample = self.sample;
-        let verifier = Verifier::new(self, Arc::clone(&registry), Arc::clone(&shared), writer);
+        let log = Log { writer, moved: moved.clone() };
+        let verifier = Verifier::new(self, Arc::clone(&registry), Arc::clone(&shared), log);
         let thread = verifier.spawn().map_err(MonitorError::Thread)?;
-        Ok(Monitor { registry, shared, thread: Some(thread), page, sample })
+        Ok(Monitor { registry, shared, thread: Some(thread), page, sample, moved })
     }
 }
 
@@ -322,6 +324,7 @@ pub struct Monitor {
     thread: Option<JoinHandle<Report>>,
     page: Option<Page>,
     sample: u64,
+    moved: Option<PathBuf>,
 }
 
 impl Monitor {
@@ -380,14 +383,18 @@ impl Monitor {
         self.page.as_ref().map(Page::address)
     }
 
+    /// Where the file went that was in the log file's place: perhaps the log of a run that was killed. The report says so, too.
+    pub fn moved_log(&self) -> Option<&Path> {
+        self.moved.as_deref()
+    }
+
     /// Lets threads go on that [`Reaction::Stop`] stopped.
     pub fn resume(&self) {
         self.shared.resume.store(true, Ordering::Release);
         self.registry.resume();
     }
 
-    /// Waits until everything logged so far is judged, and ends. Operations that are open are pending. What threads log while this waits may be
-    /// judged or not; best end them first.
+    /// Waits until everything logged so far is judged, and ends. Operations that are open are pending. What threads log from now on is left out.
     pub fn finish(mut self) -> Report {
         self.end().unwrap_or_default()
     }

@@ -26,7 +26,7 @@ use crate::payload::Payload;
 use crate::primitive::{AtomicU64, Ordering};
 use crate::record::Kind;
 use crate::registry::Registry;
-use crate::stamp::{Counter, Stamps};
+use crate::stamp::{Counter, Stamps, ticks};
 
 /// The object is logged.
 pub(crate) const ON: u64 = 0;
@@ -37,6 +37,15 @@ pub(crate) const PANIC: u64 = 2;
 /// The next call waits.
 pub(crate) const WAIT: u64 = 3;
 
+/// What all objects of a monitor share.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
+    /// Is there an object whose operations are placed by windows or intervals?
+    pub(crate) by_windows: AtomicBool,
+    /// How often a [`Watched::mark`] was set.
+    pub(crate) marks: AtomicU64,
+}
+
 /// An object's part that the application writes to.
 #[derive(Debug)]
 pub(crate) struct Watched {
@@ -44,8 +53,7 @@ pub(crate) struct Watched {
     pub(crate) name: String,
     pub(crate) stamps: Stamps,
     pub(crate) counter: Counter,
-    /// Is there an operation of this monitor that is placed by a window?
-    by_windows: Arc<AtomicBool>,
+    common: Arc<Common>,
     /// Does a call need a fence of its own? See [`crate::barrier`].
     pub(crate) fence: bool,
     /// See [`ON`] and its neighbours.
@@ -56,6 +64,8 @@ pub(crate) struct Watched {
     counted: AtomicU64,
     /// Ticks only: the first of them was lost after this.
     lost_after: AtomicU64,
+    /// See [`Watched::mark`].
+    mark: AtomicU64,
     /// Events with smaller numbers take no room any more. The checker's, and far from what the application uses.
     judged: CachePadded<AtomicU64>,
 }
@@ -65,20 +75,22 @@ impl Watched {
         id: ObjectId,
         name: String,
         stamps: Stamps,
-        by_windows: Arc<AtomicBool>,
+        common: Arc<Common>,
         fence: bool,
     ) -> Watched {
-        let (off, lost, lost_after) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(u64::MAX));
+        let (off, lost) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (lost_after, mark) = (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX));
         Watched {
             id,
             name,
             stamps,
             counter: Counter::default(),
-            by_windows,
+            common,
             fence,
             off,
             lost,
             lost_after,
+            mark,
             counted: AtomicU64::new(0),
             judged: CachePadded::new(AtomicU64::new(0)),
         }
@@ -90,14 +102,37 @@ impl Watched {
         self.off.load(Ordering::Relaxed) == ON
     }
 
-    /// Logs it no longer. What was called before is logged to its end.
+    /// Logs it no longer. What was called before is logged to its end, and judged up to the mark.
     pub(crate) fn turn_off(&self) {
+        self.set_mark();
         let _ = self.off.compare_exchange(ON, OFF, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// From now on calls do what `mode` says.
     pub(crate) fn set(&self, mode: u64) {
+        if mode != ON {
+            self.set_mark();
+        }
         self.off.store(mode, Ordering::Release);
+    }
+
+    /// Nothing with this number (or tick), or a larger one, is judged. It is set before the first call that is not logged: what took its number before
+    /// cannot have seen what such a call did, and what takes it later may have.
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark.load(Ordering::Acquire)
+    }
+
+    fn set_mark(&self) {
+        self.mark.fetch_min(self.now(), Ordering::AcqRel);
+        self.common.marks.fetch_add(1, Ordering::Release);
+    }
+
+    /// The next number, or the time.
+    pub(crate) fn now(&self) -> u64 {
+        match self.stamps {
+            Stamps::Numbers => self.counter.look(),
+            Stamps::Ticks { .. } => ticks(),
+        }
     }
 
     /// Numbers taken since [`Watched::forget_recent`].
@@ -113,8 +148,8 @@ impl Watched {
     /// A window is about to be logged.
     #[inline]
     fn expect_windows(&self) {
-        if !self.by_windows.load(Ordering::Relaxed) {
-            self.by_windows.store(true, Ordering::SeqCst);
+        if !self.common.by_windows.load(Ordering::Relaxed) {
+            self.common.by_windows.store(true, Ordering::SeqCst);
         }
     }
 
@@ -184,7 +219,7 @@ impl Object {
     /// An operation begins.
     #[inline]
     pub fn call(&self, op: Op, arg: impl Payload) -> Operation<'_> {
-        let local = if self.watched.is_on() { Local::of(&self.registry) } else { self.halt() };
+        let local = if self.watched.is_on() { Some(Local::of(&self.registry)) } else { self.halt() };
         let local = local.filter(|local| local.call(&self.watched, op.0, &arg));
         Operation { on: &self.watched, local }
     }
@@ -249,7 +284,7 @@ impl Object {
 
     #[inline]
     fn local(&self) -> Option<Rc<Local>> {
-        if self.watched.is_on() { Local::of(&self.registry) } else { None }
+        self.watched.is_on().then(|| Local::of(&self.registry))
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod engine;
 pub(crate) mod frontier;
+pub(crate) mod phases;
 pub(crate) mod search;
 pub(crate) mod spans;
 pub(crate) mod versions;

@@ -2,7 +2,7 @@
 //!
 //! The usual ones (nothing, a truth value, a number, two numbers) cost no more words than they have; the record's header says which it is.
 //! Everything else is *coded*: a word with a tag and a length, then the content. What comes out at the other end is a [`Value`].
-//! Unsigned numbers above `i64::MAX` come out negative: equality is kept, order is not.
+//! Unsigned numbers above `i64::MAX` come out as text of twenty digits: values are ordered numbers first, then text, so both equality and order are kept.
 
 use linpoint_history::Value;
 
@@ -50,6 +50,8 @@ const TRUE: u64 = 2;
 const INT: u64 = 3;
 const TEXT: u64 = 4;
 const LIST: u64 = 5;
+/// A number above `i64::MAX`.
+const BIG: u64 = 6;
 
 /// Something that can be logged.
 pub trait Payload {
@@ -109,7 +111,57 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+numbers!(i8 i16 i32 i64 isize u8 u16 u32);
+
+macro_rules! large_numbers {
+    ($($type:ty)*) => {$(
+        impl Payload for $type {
+            #[inline]
+            fn form(&self) -> Form {
+                if *self as u64 >> 63 == 0 { Form::Int } else { Form::Coded }
+            }
+
+            #[inline]
+            fn write(&self, put: &mut impl FnMut(u64)) {
+                if *self as u64 >> 63 != 0 {
+                    put(BIG);
+                }
+                put(*self as u64);
+            }
+
+            #[inline]
+            fn code(&self, put: &mut impl FnMut(u64)) {
+                put(if *self as u64 >> 63 == 0 { INT } else { BIG });
+                put(*self as u64);
+            }
+        }
+
+        impl Payload for ($type, $type) {
+            #[inline]
+            fn form(&self) -> Form {
+                if (self.0 | self.1) as u64 >> 63 == 0 { Form::Ints } else { Form::Coded }
+            }
+
+            #[inline]
+            fn write(&self, put: &mut impl FnMut(u64)) {
+                if self.form() == Form::Coded {
+                    return self.code(put);
+                }
+                put(self.0 as u64);
+                put(self.1 as u64);
+            }
+
+            #[inline]
+            fn code(&self, put: &mut impl FnMut(u64)) {
+                put(LIST | 2 << 8);
+                self.0.code(put);
+                self.1.code(put);
+            }
+        }
+    )*};
+}
+
+large_numbers!(u64 usize);
 
 impl Payload for () {
     #[inline]
@@ -284,6 +336,10 @@ fn decode(words: &[u64], depth: u32) -> Option<(Value, &[u64])> {
         FALSE => (Value::Bool(false), rest),
         TRUE => (Value::Bool(true), rest),
         INT => (Value::Int(*rest.first()? as i64), &rest[1..]),
+        BIG => {
+            let number = *rest.first().filter(|number| **number > i64::MAX as u64)?;
+            (Value::text(&format!("{number:020}")), &rest[1..])
+        }
         TEXT => {
             let count = length.div_ceil(8);
             let bytes: Vec<u8> = rest.get(..count)?.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -326,13 +382,36 @@ mod tests {
         check("", Value::text(""));
         check("eight is", Value::text("eight is"));
         check(vec!["a", "nine bytes"], Value::list(["a".into(), "nine bytes".into()]));
+        check(u64::MAX, Value::text("18446744073709551615"));
+        check((1u64 << 63, 0u64), Value::list([Value::text("09223372036854775808"), 0.into()]));
+        check((usize::MAX >> 1, 7usize), Value::list([i64::MAX.into(), 7.into()]));
         check(Pair(1u8, "x"), Value::list([1.into(), "x".into()]));
         let nested = Value::list([Value::Null, Value::list([Value::text("ü"), Value::Bool(false)])]);
         check(nested.clone(), nested);
     }
 
+    /// What comes out is ordered as what went in, at the ends of every type too.
+    #[test]
+    fn order_is_kept() {
+        let value = |number: u64| {
+            let mut words = Vec::new();
+            number.write(&mut |word| words.push(word));
+            read(number.form(), &words).expect("it was just written").0
+        };
+        let mut edges: Vec<u64> =
+            (0..64).flat_map(|bit| [1u64 << bit, (1u64 << bit) - 1, (1u64 << bit) + 1]).collect();
+        edges.push(u64::MAX);
+        for a in &edges {
+            for b in &edges {
+                assert_eq!(a.cmp(b), value(*a).cmp(&value(*b)), "{a} and {b}");
+            }
+        }
+        assert!(value(0) > Value::Int(-1));
+    }
+
     #[test]
     fn garbage_is_refused() {
+        assert_eq!(read(Form::Coded, &[BIG, 7]), None);
         assert_eq!(read(Form::Int, &[]), None);
         assert_eq!(read(Form::Coded, &[LIST | 3 << 8, NULL]), None);
         assert_eq!(read(Form::Coded, &[TEXT | 9 << 8, 0]), None);

@@ -30,6 +30,8 @@ struct View {
     recent: Recent,
     /// Comparisons until everything is compared again.
     until_full: u64,
+    /// Comparisons made.
+    compared: u64,
 }
 
 /// Where two views differ.
@@ -52,7 +54,7 @@ impl Refine {
     pub fn new(model: Box<dyn Model>, shadow: Option<Box<dyn Shadow>>) -> Refine {
         let view = shadow.map(|shadow| {
             let touched = model.entries().into_iter().chain(shadow.entries()).map(|(key, _)| key).collect();
-            View { shadow, touched, recent: Recent::default(), until_full: FULL_EVERY }
+            View { shadow, touched, recent: Recent::default(), until_full: FULL_EVERY, compared: 0 }
         });
         Refine { worlds: vec![model], view, unused: Vec::new() }
     }
@@ -89,6 +91,18 @@ impl Refine {
                 self.unused.clear();
                 &mut self.unused
             }
+        }
+    }
+
+    /// How often the views were compared.
+    pub fn compared(&self) -> u64 {
+        self.view.as_ref().map_or(0, |view| view.compared)
+    }
+
+    /// Notes a comparison that was made by [`Refine::agreeing`].
+    pub fn note_comparison(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.compared += 1;
         }
     }
 
@@ -160,10 +174,17 @@ impl Refine {
         view.recent.note(number, thread, write, &view.touched[before..]);
     }
 
+    /// What the implementation has at these keys.
+    pub fn implementation(&self, keys: &[Value]) -> Vec<Value> {
+        let view = |key| self.view.as_ref().map(|view| view.shadow.view(key)).unwrap_or_default();
+        keys.iter().map(view).collect()
+    }
+
     /// Compares the views where they may have changed.
     #[inline]
     pub fn compare(&mut self) -> Result<(), Box<Differs>> {
         let Some(view) = &mut self.view else { return Ok(()) };
+        view.compared += 1;
         view.until_full -= 1;
         if view.until_full == 0 {
             return self.compare_all();

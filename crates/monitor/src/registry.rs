@@ -3,7 +3,7 @@
 //! Application threads touch this once, when they first meet the monitor, and when they make objects; never while they log.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::barrier::Barrier;
@@ -11,7 +11,7 @@ use crate::checker::{Commits, Setup};
 use crate::event::{ObjectId, ThreadId};
 use crate::file::Description;
 use crate::local::{IDLE, Local, Overflow};
-use crate::object::{OFF, WAIT, Watched};
+use crate::object::{Common, OFF, WAIT, Watched};
 use crate::ring;
 use crate::stamp::Stamps;
 use crate::unpack::Unpack;
@@ -26,8 +26,9 @@ pub(crate) struct Registry {
     members: Mutex<Members>,
     resumed: Condvar,
     pub(crate) barrier: Barrier,
-    /// Is there an object whose operations are placed by windows or intervals?
-    by_windows: Arc<AtomicBool>,
+    pub(crate) common: Arc<Common>,
+    /// How many objects there are. Grows before an object can be used.
+    objects: AtomicUsize,
 }
 
 /// A thread's other end.
@@ -71,21 +72,24 @@ impl Registry {
             members: Mutex::default(),
             resumed: Condvar::new(),
             barrier: Barrier::find(),
-            by_windows: Arc::default(),
+            common: Arc::default(),
+            objects: AtomicUsize::new(0),
         }
     }
 
-    /// The calling thread takes part from now on.
-    pub(crate) fn join(&self) -> Local {
+    /// The calling thread takes part from now on; once more, if it has a number.
+    pub(crate) fn join(&self, again: Option<ThreadId>) -> Local {
         let (producer, consumer) = ring::ring(self.ring_words);
         let ring = Unpack::new(consumer);
         let since = Arc::new(crate::primitive::AtomicU64::new(IDLE));
-        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        // A thread that is ending has no name any more.
+        let name = again.is_none().then(|| std::thread::current().name().unwrap_or_default().to_owned());
+        let name = name.unwrap_or_default();
         let mut members = self.lock();
-        let thread = ThreadId(members.threads);
-        members.threads += 1;
+        let thread = again.unwrap_or(ThreadId(members.threads));
+        members.threads += u32::from(again.is_none());
         members.new_threads.push(Member { thread, name, ring, since: Arc::clone(&since) });
-        Local::new(self.id, producer, self.overflow, since)
+        Local::new((self.id, thread), producer, self.overflow, since)
     }
 
     /// A new object, watched if `chosen` says so about its number; `None` after 65,535 of them.
@@ -100,33 +104,36 @@ impl Registry {
         members.objects = members.objects.checked_add(1)?;
         let setup = setup(id);
         let by_windows = setup.commits == Commits::Intervals;
-        self.by_windows.fetch_or(by_windows, Ordering::SeqCst);
+        self.common.by_windows.fetch_or(by_windows, Ordering::SeqCst);
         let fence = self.barrier == Barrier::None;
         let name = description.name.clone();
-        let watched = Arc::new(Watched::new(id, name, self.stamps, Arc::clone(&self.by_windows), fence));
+        let watched = Arc::new(Watched::new(id, name, self.stamps, Arc::clone(&self.common), fence));
         watched.set(members.mode);
         if !chosen(u64::from(id.0)) {
             watched.turn_off();
         }
         members.all_objects.push(Arc::downgrade(&watched));
         members.new_objects.push(Entrant { watched: Arc::clone(&watched), description, setup });
+        self.objects.fetch_add(1, Ordering::Release);
         Some(watched)
     }
 
     /// Does any object need what a barrier gives?
     pub(crate) fn needs_barrier(&self) -> bool {
-        self.by_windows.load(Ordering::Relaxed)
+        self.common.by_windows.load(Ordering::Relaxed)
     }
 
-    /// Would a barrier that fails leave a hole? Not where calls have fences of their own.
-    pub(crate) fn relies_on_barrier(&self) -> bool {
-        self.needs_barrier() && self.barrier == Barrier::Kernel
+    /// Threads that came since the last time.
+    pub(crate) fn new_threads(&self) -> Vec<Member> {
+        std::mem::take(&mut self.lock().new_threads)
     }
 
-    /// Threads and objects that came since the last time.
-    pub(crate) fn newcomers(&self) -> (Vec<Member>, Vec<Entrant>) {
-        let mut members = self.lock();
-        (std::mem::take(&mut members.new_threads), std::mem::take(&mut members.new_objects))
+    /// Objects that came since the last time, if there are more than `known`.
+    pub(crate) fn new_objects(&self, known: usize) -> Vec<Entrant> {
+        if self.objects.load(Ordering::Acquire) == known {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.lock().new_objects)
     }
 
     /// From now on calls on all objects do what `mode` says, because of `finding`.

@@ -4,21 +4,21 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use linpoint_history::specs::{self, SpecError};
+use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use crate::checker::{Commits, End, Setup};
 use crate::drain::{EVERY, Sink};
 use crate::event::ObjectId;
-use crate::file::{Description, Frame, LogError, Reader};
+use crate::file::{Counts, Description, Frame, LogError, Reader};
 use crate::models;
 use crate::monitor::{Reaction, Shared, View};
 use crate::object::Watched;
 use crate::record;
 use crate::registry::{Entrant, Registry};
-use crate::report::Report;
+use crate::report::{Report, Shortfall};
 use crate::stamp::Stamps;
 use crate::ticks::Widen;
 use crate::verifier::{Checkers, React};
@@ -31,12 +31,17 @@ pub(crate) struct Follower<R> {
     pub(crate) ended: bool,
     /// A frame was whole, and its records made no sense.
     pub(crate) garbled: bool,
+    /// What was read, object by object.
+    read: FxHashMap<ObjectId, Counts>,
+    /// What the log says against it.
+    pub(crate) short: Vec<Shortfall>,
 }
 
 impl<R: Read> Follower<R> {
     pub(crate) fn new(reader: Reader<R>) -> Follower<R> {
         let widen = (reader.error > 0).then(|| Widen::new(reader.error));
-        Follower { reader, widen, ended: false, garbled: false }
+        let (read, short) = (FxHashMap::default(), Vec::new());
+        Follower { reader, widen, ended: false, garbled: false, read, short }
     }
 
     /// Tells `sink` of what stands in the first `bytes` bytes and was not told before. `false` where there was nothing.
@@ -52,16 +57,22 @@ impl<R: Read> Follower<R> {
             went = true;
             match frame {
                 Frame::Object(object, description) => {
+                    self.read.entry(object).or_default();
                     if let Some(entrant) = entrant(object, &description) {
                         sink.object(entrant);
                     }
                 }
                 Frame::Thread(..) => {}
                 Frame::Records(thread, words) => {
-                    let whole = match &mut self.widen {
-                        Some(widen) => record::tell(thread, &words, &mut |event| widen.push(event)),
-                        None => record::tell(thread, &words, &mut |event| sink.event(event)),
-                    };
+                    let whole = record::tell(thread, &words, &mut |event| {
+                        if let Some(read) = self.read.get_mut(&event.object) {
+                            read.count(&event);
+                        }
+                        match &mut self.widen {
+                            Some(widen) => widen.push(event),
+                            None => sink.event(event),
+                        }
+                    });
                     self.garbled |= !whole;
                 }
                 Frame::Seal(EVERY, until) => {
@@ -71,7 +82,23 @@ impl<R: Read> Follower<R> {
                 }
                 Frame::Seal(object, number) => sink.seal(object, number),
                 Frame::Lost(object, count) => sink.lost(object, count),
-                Frame::End => self.ended = true,
+                Frame::Counts(object, counts) => {
+                    let read = self.read.get(&object).copied().unwrap_or_default();
+                    if (read.records, read.numbers, read.top) != (counts.records, counts.numbers, counts.top)
+                    {
+                        let (read, written) = (read.records, counts.records);
+                        let object = format!("object {}", object.0);
+                        self.short.push(Shortfall::Records { object, read, written });
+                    }
+                    sink.counted(object, counts);
+                }
+                Frame::End(objects) => {
+                    self.ended = true;
+                    let read = self.read.len() as u64;
+                    if read != objects {
+                        self.short.push(Shortfall::Objects { read, written: objects });
+                    }
+                }
             }
         }
         Ok(went)
@@ -148,7 +175,9 @@ pub fn refine_from(
         shared: Arc::new(Shared::default()),
         reaction: Reaction::Report,
         callback: None,
+        strays: Arc::default(),
     };
+    let strays = Arc::clone(&react.strays);
     let mut checkers = Checkers::new(Arc::new(react));
     let mut follower = Follower::new(reader);
     let mut trouble = None;
@@ -176,8 +205,19 @@ pub fn refine_from(
     }
     let (ended, good_bytes) = (follower.ended, follower.reader.good_bytes());
     let objects = checkers.finish(if ended { End::Complete } else { End::Torn });
-    let report = Report { objects, stamps: stamps.to_string(), ..Report::default() };
-    Ok(Refined { report, good_bytes, torn_bytes: length.saturating_sub(good_bytes), closed: ended })
+    let torn_bytes = length.saturating_sub(good_bytes);
+    let mut short = crate::verifier::strays(&strays);
+    short.extend(follower.short);
+    if !ended {
+        short.push(Shortfall::NotClosed);
+    }
+    match torn_bytes {
+        0 => {}
+        bytes if ended => short.push(Shortfall::After { bytes }),
+        bytes => short.push(Shortfall::Torn { bytes }),
+    }
+    let report = Report { objects, stamps: stamps.to_string(), short, ..Report::default() };
+    Ok(Refined { report, good_bytes, torn_bytes, closed: ended })
 }
 
 fn enter(
@@ -203,7 +243,6 @@ fn enter(
     if !how.view {
         description.view = "none".to_owned();
     }
-    let by_windows = Arc::new(AtomicBool::new(false));
-    let watched = Arc::new(Watched::new(object, name(), stamps, by_windows, false));
+    let watched = Arc::new(Watched::new(object, name(), stamps, Arc::default(), false));
     Ok(Entrant { watched, description, setup })
 }

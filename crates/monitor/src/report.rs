@@ -4,9 +4,10 @@ use std::fmt;
 
 use crate::checker::{Conclusion, Summary};
 use crate::event::ObjectId;
-use crate::file::Description;
+use crate::file::{Counts, Description};
 use crate::finding::Finding;
 use linpoint_history::confidence;
+use std::path::PathBuf;
 
 /// What was found about one object.
 #[derive(Clone, Debug)]
@@ -21,6 +22,60 @@ pub struct Judged {
     pub findings: Vec<Finding>,
     /// Was it logged to the end? Sampling, a budget or a lost record may have left it out, from the beginning or from some moment on.
     pub watched: bool,
+    /// What its log says was written, where it says so.
+    pub written: Option<Counts>,
+}
+
+/// Why what was judged is not the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shortfall {
+    /// No operation was judged at all.
+    Nothing,
+    /// The program did not close the log: it was killed, or the end is missing.
+    NotClosed,
+    /// So many bytes at the end of the log make no sense, or do not follow from those before.
+    Torn {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// So many bytes follow the end of the log.
+    After {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// The log says that more, or less, was written about an object than was read.
+    Records {
+        /// The object's name.
+        object: String,
+        /// Records that were read.
+        read: u64,
+        /// Records that were written.
+        written: u64,
+    },
+    /// Records about objects that nobody registered.
+    Strays {
+        /// Records.
+        records: u64,
+    },
+    /// The log says that there are more, or fewer, objects.
+    Objects {
+        /// Objects that were read.
+        read: u64,
+        /// Objects that were written.
+        written: u64,
+    },
+    /// Events of an object that were not judged.
+    Unjudged {
+        /// The object's name.
+        object: String,
+        /// Events.
+        events: u64,
+    },
+    /// The views of an object were to be compared, and never were.
+    Views {
+        /// The object's name.
+        object: String,
+    },
 }
 
 /// What a run came to.
@@ -34,11 +89,48 @@ pub struct Report {
     pub stamps: String,
     /// Why the log file is not complete, if it is not.
     pub log_trouble: Option<String>,
+    /// Where the file went that was in the log file's place.
+    pub log_moved: Option<PathBuf>,
+    /// Why this is not the whole, as far as it does not follow from the objects.
+    pub short: Vec<Shortfall>,
 }
 
 impl Report {
-    /// Violated if any object is; unknown if anything was not judged, or an annotation is wrong; clean only if all of it is.
+    /// Violated if any object is; unknown if anything was not judged, nothing was, or an annotation is wrong; clean only if all of it is.
     pub fn conclusion(&self) -> Conclusion {
+        match self.worst() {
+            Conclusion::Clean if !self.shortfalls().is_empty() => Conclusion::Unknown,
+            worst => worst,
+        }
+    }
+
+    /// Everything that makes this less than the whole.
+    pub fn shortfalls(&self) -> Vec<Shortfall> {
+        let mut short = self.short.clone();
+        for judged in &self.objects {
+            let Summary { events, unjudged, conclusion, operations, views, .. } = judged.summary;
+            let object = || judged.description.name.clone();
+            let read = events + unjudged;
+            if let Some(Counts { records: written, .. }) = judged.written
+                && written != read
+            {
+                short.push(Shortfall::Records { object: object(), read, written });
+            }
+            if unjudged > 0 && conclusion == Conclusion::Clean {
+                short.push(Shortfall::Unjudged { object: object(), events: unjudged });
+            }
+            let viewed = judged.description.view != "none";
+            if viewed && operations > 0 && views == 0 && conclusion == Conclusion::Clean {
+                short.push(Shortfall::Views { object: object() });
+            }
+        }
+        if self.operations() == 0 {
+            short.push(Shortfall::Nothing);
+        }
+        short
+    }
+
+    fn worst(&self) -> Conclusion {
         let worst = |conclusion: Conclusion| match conclusion {
             Conclusion::Clean => 0,
             Conclusion::Unknown => 1,
@@ -50,6 +142,22 @@ impl Report {
             .map(|judged| judged.summary.conclusion)
             .max_by_key(|conclusion| worst(*conclusion))
             .unwrap_or(Conclusion::Clean)
+    }
+
+    /// How often views were compared, in words.
+    pub(crate) fn views(&self) -> String {
+        let viewed: Vec<&Summary> = self
+            .objects
+            .iter()
+            .filter(|judged| judged.description.view != "none")
+            .map(|judged| &judged.summary)
+            .collect();
+        if viewed.is_empty() {
+            return "no views compared".to_owned();
+        }
+        let compared: u64 = viewed.iter().map(|summary| summary.views).sum();
+        let commits: u64 = viewed.iter().map(|summary| summary.operations + summary.internal).sum();
+        format!("views of {} objects compared after {compared} of {commits} commits", viewed.len())
     }
 
     /// Events judged.
@@ -87,18 +195,17 @@ impl fmt::Display for Report {
         };
         let (events, operations) = (self.events(), self.operations());
         writeln!(f, "{head}: {operations} operations, {events} events, {} objects", self.objects.len())?;
-        let views = self.objects.iter().filter(|judged| judged.description.view != "none").count();
-        writeln!(
-            f,
-            "  return values compared at each commit; views of {views} objects compared; stamps: {}",
-            self.stamps
-        )?;
+        writeln!(f, "  return values compared at each commit; {}; stamps: {}", self.views(), self.stamps)?;
+        for shortfall in self.shortfalls() {
+            writeln!(f, "  {shortfall}")?;
+        }
         for (judged, finding) in self.findings() {
             writeln!(f, "  {}: {}", judged.description.name, finding.found)?;
         }
-        let unjudged: u64 = self.objects.iter().map(|judged| judged.summary.unjudged).sum();
+        let decided = self.objects.iter().filter(|judged| judged.summary.conclusion != Conclusion::Clean);
+        let unjudged: u64 = decided.map(|judged| judged.summary.unjudged).sum();
         if unjudged > 0 {
-            writeln!(f, "  {unjudged} events were not judged")?;
+            writeln!(f, "  {unjudged} events came after what was found, and were not judged")?;
         }
         let unwatched = self.objects.iter().filter(|judged| !judged.watched).count();
         if unwatched > 0 {
@@ -110,9 +217,38 @@ impl fmt::Display for Report {
         if let Some(trouble) = &self.log_trouble {
             writeln!(f, "  the log file is not complete: {trouble}")?;
         }
+        if let Some(moved) = &self.log_moved {
+            writeln!(f, "  the file that was in the log's place is now {}", moved.display())?;
+        }
         if self.conclusion() == Conclusion::Clean && operations > 0 {
             writeln!(f, "  {}", confidence::Worth::of(operations))?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shortfall::Nothing => f.write_str("no operation was judged, so nothing is known"),
+            Shortfall::NotClosed => f.write_str(
+                "the log was not closed by its program: what was judged is what came before the end, and nothing is known of the rest",
+            ),
+            Shortfall::Torn { bytes } => {
+                write!(f, "{bytes} bytes at the end of the log are torn or damaged and were not judged")
+            }
+            Shortfall::After { bytes } => write!(f, "{bytes} bytes follow the end of the log and were not judged"),
+            Shortfall::Records { object, read, written } => {
+                write!(f, "{object}: {read} records were judged, and the log says that {written} were written")
+            }
+            Shortfall::Strays { records } => {
+                write!(f, "{records} records are about objects that nobody registered, and were not judged")
+            }
+            Shortfall::Objects { read, written } => {
+                write!(f, "{read} objects were judged, and the log says that there are {written}")
+            }
+            Shortfall::Unjudged { object, events } => write!(f, "{object}: {events} events were not judged"),
+            Shortfall::Views { object } => write!(f, "{object}: its views were never compared"),
+        }
     }
 }

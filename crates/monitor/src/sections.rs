@@ -68,6 +68,11 @@ impl Sections {
         self.threads.get_mut(&thread).map(|section| std::mem::take(&mut section.writes)).unwrap_or_default()
     }
 
+    /// Does the thread hold a lock?
+    pub fn is_inside(&self, thread: ThreadId) -> bool {
+        self.threads.get(&thread).is_some_and(|section| !section.held.is_empty())
+    }
+
     /// A lock that was never released, if there is one.
     pub fn held_at_the_end(&self) -> Option<Mistake> {
         let (&lock, &thread) = self.holders.iter().min()?;

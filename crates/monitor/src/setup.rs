@@ -106,6 +106,10 @@ pub struct Summary {
     pub unjudged: u64,
     /// Numbers that are in no record, as far as can be told.
     pub missing: u64,
+    /// After how many commits, of operations and internal ones, the views were compared.
+    pub views: u64,
+    /// Internal commits.
+    pub internal: u64,
     /// What was found since the last [`crate::Checker::advance`].
     pub findings: Vec<Finding>,
 }

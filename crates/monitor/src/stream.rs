@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::drain::Sink;
 use crate::event::{Event, ObjectId, ThreadId, What};
+use crate::file::Counts;
 use crate::registry::Entrant;
 
 /// How often a floor is told when nothing else is.
@@ -303,6 +304,10 @@ impl<S: Sink> Sink for Tee<'_, S> {
             stream.lost += count;
         }
         self.sink.lost(object, count);
+    }
+
+    fn counted(&mut self, object: ObjectId, counts: Counts) {
+        self.sink.counted(object, counts);
     }
 
     fn pause(&mut self) {

@@ -141,6 +141,11 @@ impl Trail {
         taken
     }
 
+    /// What took effect last.
+    pub fn last(&self) -> Option<&Past> {
+        self.newer.past.last()
+    }
+
     /// The last return of what is remembered.
     pub fn last_return(&self) -> Option<u64> {
         let past = self.stretches().flat_map(|stretch| &stretch.past);

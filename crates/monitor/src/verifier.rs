@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 use std::io::IsTerminal;
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -14,13 +15,13 @@ use std::time::{Duration, Instant};
 use crate::checker::{Checker, Conclusion, End, Progress, Summary};
 use crate::drain::{Drain, Round, Sink};
 use crate::event::{Event, ObjectId};
-use crate::file::{Description, Reader, Writer};
+use crate::file::{Counts, Description, Reader, Writer};
 use crate::local::Overflow;
 use crate::monitor::{Builder, Reaction, Shared};
 use crate::object::{PANIC, WAIT, Watched};
 use crate::registry::{Entrant, Registry};
 use crate::replay::Follower;
-use crate::report::{Judged, Report};
+use crate::report::{Judged, Report, Shortfall};
 use crate::stamp::Stamps;
 use crate::stream::{Stream, Tee};
 
@@ -38,6 +39,18 @@ pub(crate) struct Verifier {
     registry: Arc<Registry>,
     shared: Arc<Shared>,
     drain: Drain,
+    moved: Option<PathBuf>,
+    /// Records about objects that nobody registered.
+    strays: Arc<AtomicU64>,
+    /// What the file that was spilled to says against what was judged.
+    short: Vec<Shortfall>,
+}
+
+/// The log file.
+pub(crate) struct Log {
+    pub(crate) writer: Option<Writer>,
+    /// Where the file went that was in its place.
+    pub(crate) moved: Option<PathBuf>,
 }
 
 impl Verifier {
@@ -45,12 +58,12 @@ impl Verifier {
         settings: Builder,
         registry: Arc<Registry>,
         shared: Arc<Shared>,
-        file: Option<Writer>,
+        Log { writer: file, moved }: Log,
     ) -> Verifier {
         // Where the program is not to wait for the verification, everything is taken, and what waits grows up to the checkers' limit.
         let waits = settings.overflow == Overflow::Block && !settings.spill;
         let drain = Drain::new(Arc::clone(&registry), file, waits.then_some(settings.look_ahead));
-        Verifier { settings, registry, shared, drain }
+        Verifier { settings, registry, shared, drain, moved, strays: Arc::default(), short: Vec::new() }
     }
 
     /// Starts the threads; the one that is returned has the report in the end.
@@ -64,6 +77,7 @@ impl Verifier {
             shared: Arc::clone(&self.shared),
             reaction: self.settings.reaction.clone(),
             callback: self.settings.callback.take(),
+            strays: Arc::clone(&self.strays),
         });
         let judged = match (self.settings.spill, self.settings.verifiers) {
             (true, _) => self.spill(&react),
@@ -78,6 +92,8 @@ impl Verifier {
             lost: self.drain.watched().map(|watched| watched.lost()).sum(),
             stamps: self.registry.stamps.to_string(),
             log_trouble: self.drain.trouble.as_ref().map(ToString::to_string),
+            log_moved: self.moved,
+            short: strays(&self.strays).into_iter().chain(self.short).collect(),
             objects: judged,
         }
     }
@@ -86,17 +102,18 @@ impl Verifier {
     fn rounds(&mut self, sink: &mut impl Sink) {
         let mut pace = Pace::new(self.settings.ring_words, self.settings.status_line, self.settings.budget);
         let sink = &mut Tee { stream: self.settings.stream.take().map(Stream::new), sink };
-        let mut quiet = 0;
-        while quiet < 2 {
-            let stopping = self.shared.stop.load(Ordering::Acquire);
-            if stopping {
-                self.drain.open_gate();
+        let mut stopping = false;
+        while !self.drain.is_over() {
+            if !stopping && self.shared.stop.load(Ordering::Acquire) {
+                stopping = true;
+                self.drain.mark_the_end(sink);
             }
             let round = self.drain.round(sink);
             sink.pause();
             self.gauge(round);
-            pace.round(round, &self.shared, &self.drain);
-            quiet = if stopping && round.words == 0 && !round.held { quiet + 1 } else { 0 };
+            if !self.drain.is_over() {
+                pace.round(round, &self.shared, &self.drain);
+            }
         }
         self.drain.close(sink);
         sink.pause();
@@ -164,6 +181,7 @@ impl Verifier {
                     Err(_) => break None,
                 }
             };
+            let mut followed = None;
             if let Some(reader) = reader {
                 let mut follower = Follower::new(reader);
                 loop {
@@ -182,17 +200,21 @@ impl Verifier {
                         std::thread::sleep(Duration::from_micros(200));
                     }
                 }
+                followed = Some((follower.ended, follower.short));
             }
             if let Err(panic) = draining.join() {
                 std::panic::resume_unwind(panic);
             }
-            checkers
+            (checkers, followed)
         });
-        if self.drain.trouble.is_none() {
-            return end.finish(End::Complete);
+        let (checkers, followed) = end;
+        let (ended, short) = followed.unwrap_or_default();
+        self.short = short;
+        if ended && self.drain.trouble.is_none() {
+            return checkers.finish(End::Complete);
         }
         // A file that could not be written to its end breaks off, and what came later was never judged: that is no pass.
-        let mut judged = end.finish(End::Torn);
+        let mut judged = checkers.finish(End::Torn);
         for judged in judged.iter_mut().filter(|judged| judged.summary.conclusion == Conclusion::Clean) {
             judged.summary.conclusion = Conclusion::Unknown;
         }
@@ -205,6 +227,7 @@ impl Verifier {
                 summary: Summary { conclusion: Conclusion::Unknown, ..summary },
                 findings: Vec::new(),
                 watched: entrant.watched.is_on(),
+                written: None,
             }
         }));
         judged
@@ -217,6 +240,16 @@ pub(crate) struct React {
     pub(crate) shared: Arc<Shared>,
     pub(crate) reaction: Reaction,
     pub(crate) callback: Option<crate::monitor::Callback>,
+    /// Records about objects that nobody registered.
+    pub(crate) strays: Arc<AtomicU64>,
+}
+
+/// Records about nobody, if there were any.
+pub(crate) fn strays(count: &AtomicU64) -> Vec<Shortfall> {
+    match count.load(Ordering::Relaxed) {
+        0 => Vec::new(),
+        records => vec![Shortfall::Strays { records }],
+    }
 }
 
 impl React {
@@ -257,6 +290,8 @@ struct Followed {
     fresh: bool,
     /// Records that found no room, told and not yet passed on.
     lost: u64,
+    /// What the log says was written.
+    written: Option<Counts>,
 }
 
 impl Checkers {
@@ -272,16 +307,22 @@ impl Checkers {
     pub(crate) fn finish(self, end: End) -> Vec<Judged> {
         let mut all = Vec::new();
         for (at, followed) in self.objects.into_iter().enumerate() {
-            let Some(Followed { checker, watched, description, mut findings, .. }) = followed else {
+            let Some(Followed { mut checker, watched, description, mut findings, written, .. }) = followed
+            else {
                 continue;
             };
+            if written.is_some_and(|counts| counts.left_out > 0) {
+                checker.leave_out();
+            }
             let summary = checker.finish(end);
             for finding in &summary.findings {
                 self.react.to(&description.name, finding);
             }
             findings.extend(summary.findings.iter().cloned());
             let object = ObjectId(at as u16);
-            all.push(Judged { object, description, summary, findings, watched: watched.is_on() });
+            // Ticks become numbers on the way, and not every record goes on.
+            let written = written.filter(|_| watched.stamps == Stamps::Numbers);
+            all.push(Judged { object, description, summary, findings, watched: watched.is_on(), written });
         }
         all
     }
@@ -303,6 +344,7 @@ impl Sink for Checkers {
             findings,
             fresh: false,
             lost: 0,
+            written: None,
         });
     }
 
@@ -311,6 +353,8 @@ impl Sink for Checkers {
         if let Some(followed) = self.of(event.object) {
             followed.fresh = true;
             followed.checker.push(event);
+        } else {
+            self.react.strays.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -325,6 +369,12 @@ impl Sink for Checkers {
         if let Some(followed) = self.of(object) {
             followed.fresh = true;
             followed.lost = count;
+        }
+    }
+
+    fn counted(&mut self, object: ObjectId, counts: Counts) {
+        if let Some(followed) = self.of(object) {
+            followed.written = Some(counts);
         }
     }
 
@@ -368,6 +418,7 @@ enum Message {
     Event(Event),
     Seal(ObjectId, u64),
     Lost(ObjectId, u64),
+    Counted(ObjectId, Counts),
 }
 
 /// Hands events to threads in batches.
@@ -406,6 +457,10 @@ impl Sink for Router {
         self.send(object, Message::Lost(object, count));
     }
 
+    fn counted(&mut self, object: ObjectId, counts: Counts) {
+        self.send(object, Message::Counted(object, counts));
+    }
+
     fn pause(&mut self) {
         for (sender, batch) in &mut self.workers {
             if !batch.is_empty() {
@@ -423,6 +478,7 @@ fn work(receiver: &Receiver<Vec<Message>>, mut checkers: Checkers) -> Vec<Judged
                 Message::Event(event) => checkers.event(event),
                 Message::Seal(object, number) => checkers.seal(object, number),
                 Message::Lost(object, count) => checkers.lost(object, count),
+                Message::Counted(object, counts) => checkers.counted(object, counts),
             }
         }
         checkers.pause();
@@ -445,6 +501,8 @@ impl Sink for HandOver {
     fn seal(&mut self, _object: ObjectId, _number: u64) {}
 
     fn lost(&mut self, _object: ObjectId, _count: u64) {}
+
+    fn counted(&mut self, _object: ObjectId, _counts: Counts) {}
 
     fn pause(&mut self) {}
 }

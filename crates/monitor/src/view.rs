@@ -8,7 +8,7 @@
 
 use linpoint_report::view::{self, Bar, Comparison, Entry, History, Order, Summary, View, Write};
 
-use crate::finding::{Blame, Difference, Found, Refused, Seen};
+use crate::finding::{Blame, Cause, Difference, Found, Refused, Seen};
 use crate::report::{Judged, Report};
 use crate::setup::Conclusion;
 
@@ -23,8 +23,8 @@ impl Report {
         };
         let worst = self.findings().min_by_key(|(_, finding)| match &finding.found {
             Found::Refused(refused) if matches!(refused.blame, Blame::Object { .. }) => 0,
-            Found::View(_) => 1,
-            Found::Refused(_) => 2,
+            Found::View(difference) if difference.cause == Cause::Object => 1,
+            Found::Refused(_) | Found::View(_) => 2,
             Found::Mistake(_) => 3,
             Found::Unknown(_) => 4,
         });
@@ -59,6 +59,9 @@ impl Report {
         let unjudged: u64 = self.objects.iter().map(|judged| judged.summary.unjudged).sum();
         let unwatched = self.objects.iter().filter(|judged| !judged.watched).count();
         let mut not_covered = "Runs other than this one.".to_owned();
+        for shortfall in self.shortfalls() {
+            not_covered += &format!(" {shortfall}.");
+        }
         if unjudged > 0 {
             not_covered += &format!(" {unjudged} events were not judged.");
         }
@@ -71,7 +74,7 @@ impl Report {
                 self.operations(),
                 objects(self.objects.len()),
                 specs.join(", "),
-                if views > 0 { format!("; the state that writes add up to, of {}", objects(views)) } else { String::new() }
+                if views > 0 { format!("; {}", self.views()) } else { String::new() }
             ),
             rests_on: match verdict {
                 view::Verdict::Holds => "The order of commits, replayed through the specification one after another.",
@@ -112,7 +115,17 @@ fn short(found: &Found) -> String {
                 || format!("an internal commit of thread {}", difference.thread.0),
                 Seen::to_string,
             );
-            format!("the views differ after {after}")
+            match difference.cause {
+                Cause::Object => format!("the views differ after {after}"),
+                Cause::Annotation { .. } => {
+                    format!(
+                        "the views differ after {after}, but in another order of the same operations they agree"
+                    )
+                }
+                Cause::Open { .. } => {
+                    format!("the views differ after {after}, by the order of commits")
+                }
+            }
         }
         other => other.to_string(),
     }

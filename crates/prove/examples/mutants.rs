@@ -1,6 +1,6 @@
 //! Every one-place mutant of every case study: what is proved is explored, and must not be refuted. `cargo run --release -p linpoint-prove --example mutants [FILE.lin …]`
 
-#[path = "../tests/it/mutants/text.rs"]
+#[path = "../tests/it/with_solver/mutants/text.rs"]
 #[allow(dead_code)]
 mod text;
 

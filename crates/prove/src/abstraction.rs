@@ -20,6 +20,7 @@ use linpoint_history::Kind;
 use linpoint_lang::Program;
 use linpoint_lang::program::{Abs, Expr, LocalId, SpecSource};
 
+use crate::symbol::{Key, Space};
 use crate::term::{Family, Sort, Term};
 use crate::world::{Cell, Frame, Memory, Store, World};
 
@@ -59,14 +60,17 @@ impl<'p> Abstraction<'p> {
         let filtered = matches!(&abs.over, Some((_, _, _, Some(_))));
         let form = match &program.spec {
             SpecSource::Nothing => return Err("it has no specification".into()),
-            SpecSource::Builtin(spec) => match spec.kind {
-                Kind::Multiset | Kind::Set | Kind::List => Form::Bag,
-                Kind::Queue | Kind::Stack if !filtered => Form::Sequence,
-                Kind::Counter | Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Lock => {
-                    Form::Values
+            SpecSource::Builtin(spec) => {
+                crate::values::fit(program, spec)?;
+                match spec.kind {
+                    Kind::Multiset | Kind::Set | Kind::List => Form::Bag,
+                    Kind::Queue | Kind::Stack if !filtered => Form::Sequence,
+                    Kind::Counter | Kind::Register | Kind::CasRegister | Kind::RmwRegister | Kind::Lock => {
+                        Form::Values
+                    }
+                    _ => return Err("there are no obligations for this specification yet".into()),
                 }
-                _ => return Err("there are no obligations for this specification yet".into()),
-            },
+            }
             SpecSource::Block(block) => {
                 let array = match block.globals.as_slice() {
                     [one] if one.slots.len() == 1 => one.length.as_ref(),
@@ -363,9 +367,9 @@ impl<'p> Abstraction<'p> {
         memory: &Memory,
     ) -> (Memory, Vec<Term>) {
         // Each memory has variables of its own: what is said of one must not meet what is said of another.
-        let tag = format!("spec{}.", world.memory_number(memory));
+        let number = world.memory_number(memory);
         std::mem::swap(&mut world.terms, &mut inner.terms);
-        let mut variables = inner.memory(&tag);
+        let mut variables = inner.memory(Space::Spec(number));
         std::mem::swap(&mut world.terms, &mut inner.terms);
         let mut known = Vec::new();
         match self.form {
@@ -423,8 +427,8 @@ impl<'p> Abstraction<'p> {
                     (Form::Vector, Some(length)) => world.index_family(length),
                     _ => VALUES,
                 };
-                let name = format!("{}{}", world.terms.signature(store.base).name, "#");
-                let store = Store::new(world.terms.symbol(&name, &[family], sort));
+                let name = world.terms.signature(store.base).name.clone();
+                let store = Store::new(world.terms.symbol(Key::Counted(number), &name, &[family], sort));
                 variables.globals[0][0] = Cell::Array(store.clone());
                 let depth = world.depth;
                 world.depth += 1;

@@ -66,13 +66,22 @@ pub fn missing(
         if found.len() == most || worker.is_late() {
             break;
         }
+        // What is known already is not missing.
+        if is_known(&inferred.facts, candidate) {
+            continue;
+        }
         let facts = with(&inferred.facts, candidate);
-        if closes(&mut worker, &facts, obligation) {
+        if closes(&mut worker, &facts, candidate, obligation) {
             let broken_by = broken_by(&mut worker, inferred, candidate);
             found.push(Missing { candidate: number, broken_by });
         }
     }
     found
+}
+
+fn is_known(facts: &Facts, candidate: &Candidate) -> bool {
+    let here = candidate.at.map_or(facts.always.as_slice(), |at| facts.of(at));
+    here.iter().any(|fact| fact.body == candidate.body)
 }
 
 /// The facts, and the candidate.
@@ -87,12 +96,12 @@ fn with(facts: &Facts, candidate: &Candidate) -> Facts {
 }
 
 /// Does the obligation hold, and not because nothing is possible any more?
-fn closes(worker: &mut Worker<'_, '_>, facts: &Facts, obligation: Obligation) -> bool {
+fn closes(worker: &mut Worker<'_, '_>, facts: &Facts, candidate: &Candidate, obligation: Obligation) -> bool {
     let mut question = worker.subject.question(&mut worker.world, facts, obligation, Precondition::Two);
     // What was added is not asked for here: that would be another obligation.
     question.goals.retain(|(_, goal)| match goal {
-        Goal::Always(number) => facts.always.len() != number + 1,
-        Goal::At(point, number) => facts.of(*point).len() != number + 1,
+        Goal::Always(number) => candidate.at.is_some() || facts.always.len() != number + 1,
+        Goal::At(point, number) => candidate.at != Some(*point) || facts.of(*point).len() != number + 1,
         Goal::Other | Goal::Differ(_) => true,
     });
     worker.decide(&question, &[], 2) == Decision::Proved && worker.is_possible(&question) == Some(true)

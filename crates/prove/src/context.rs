@@ -11,6 +11,7 @@ use crate::abstraction::Abstraction;
 use crate::fact::{Fact, Facts, Shared};
 use crate::graph::{Graph, Phase, Point, Step};
 use crate::step::Taken;
+use crate::symbol::Key;
 use crate::term::{Node, Term};
 use crate::world::{Cell, Frame, Memory, World};
 
@@ -436,7 +437,7 @@ impl<'p> Subject<'p> {
         step: Option<(Point, &Frame)>,
         memory: &Memory,
     ) -> Term {
-        let symbol = world.terms.symbol("place", &[World::PROCESSES], crate::term::Sort::Int);
+        let symbol = world.terms.symbol(Key::Place, "place", &[World::PROCESSES], crate::term::Sort::Int);
         let none = world.none();
         let place = world.terms.app(symbol, vec![holder]);
         let mut cases = vec![world.terms.eq(holder, none)];

@@ -8,8 +8,9 @@ use linpoint_lang::program::{Expr, LocalId, OpId, Place, Slot, Type};
 use linpoint_lang::span::Span;
 
 use crate::graph::{Graph, Phase, Point};
-use crate::guess::{Guesser, conditions, definitions, index_locals, tests};
-use crate::world::{RESULT, result_sorts};
+use crate::guess::{Guesser, as_called, conditions, definitions, index_locals, tests};
+use crate::values::result_types;
+use crate::world::RESULT;
 
 /// A shared slot: a variable's, or a field's of a kind of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,11 +105,10 @@ impl Facts {
                     locals.push((LocalId(index as u16), slot));
                 }
             }
+            let types = result_types(&operation.result);
             let result: Vec<(LocalId, &Type)> = match place.phase {
-                Phase::After => (0..result_sorts(&operation.result).len() as u16)
-                    .map(|part| (LocalId(RESULT + part), &operation.result.parts[usize::from(part)]))
-                    .collect(),
-                _ => Vec::new(),
+                Phase::After => (RESULT..).map(LocalId).zip(&types).collect(),
+                Phase::Before | Phase::Given => Vec::new(),
             };
             let guesses =
                 guesser.at(&locals, &result, &indices[place.op.index()].iter().copied().collect::<Vec<_>>());
@@ -116,7 +116,7 @@ impl Facts {
             let either = conditions.into_iter().flat_map(|c| [c.clone(), Expr::Not(Box::new(c))]);
             let is_known = |id: LocalId| locals.iter().any(|(local, _)| *local == id);
             let read = definitions(program, place.op, is_known);
-            let tested = tests(program, place.op, is_known);
+            let tested = tests(program, place.op, is_known).into_iter().chain(as_called(program, place.op));
             let here = &mut facts.at[usize::from(point.0)];
             for guess in guesses.into_iter().chain(either).chain(read).chain(tested) {
                 if here.iter().all(|fact| fact.body != guess) {

@@ -63,10 +63,9 @@ pub fn formula(terms: &Terms, term: Term) -> String {
         Node::Bool(b) => b.to_string(),
         Node::Bound(depth) => format!("n{depth}"),
         Node::App(symbol, arguments) => {
-            // Which memory it is of stands before the sign.
-            let name = terms.signature(*symbol).name.trim_start_matches('$');
+            let name = &terms.signature(*symbol).name;
             match arguments.is_empty() {
-                true => name.to_owned(),
+                true => name.clone(),
                 false => {
                     let inside: Vec<String> = arguments.iter().map(|a| formula(terms, *a)).collect();
                     format!("{name}[{}]", inside.join(", "))

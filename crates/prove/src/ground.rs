@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::symbol::Key;
 use crate::term::{Family, Node, Sort, Term, Terms};
 
 /// More terms than this are not put in for one variable.
@@ -221,14 +222,14 @@ fn strip(terms: &mut Terms, term: Term, names: &mut Names<'_>) -> Term {
             terms.or(stripped)
         }
         Node::Exists(at, body) => {
-            let name = match names {
+            let key = match names {
                 Names::Counted(next) => {
                     **next += 1;
-                    format!("k{}", **next)
+                    Key::Witness(**next)
                 }
-                Names::ByTerm => format!("k!{}", term.0),
+                Names::ByTerm => Key::WitnessOf(term),
             };
-            let name = terms.constant(&name, Sort::Int);
+            let name = terms.constant(key, "k", Sort::Int);
             let body = terms.put(body, at, name);
             strip(terms, body, names)
         }
@@ -305,8 +306,8 @@ mod tests {
     #[test]
     fn branches_share_names_and_conjuncts_do_not() {
         let mut terms = Terms::new();
-        let f = terms.symbol("f", &[Family(0)], Sort::Bool);
-        let g = terms.symbol("g", &[Family(0)], Sort::Bool);
+        let f = terms.symbol(Key::Named("f", 0), "f", &[Family(0)], Sort::Bool);
+        let g = terms.symbol(Key::Named("g", 0), "g", &[Family(0)], Sort::Bool);
         let bound = terms.bound(0);
         let (fb, gb) = (terms.app(f, vec![bound]), terms.app(g, vec![bound]));
         let (some_f, some_g) = (terms.exists(0, fb), terms.exists(0, gb));
@@ -321,8 +322,8 @@ mod tests {
     #[test]
     fn universal_claims_are_made_of_terms_in_play() {
         let mut terms = Terms::new();
-        let f = terms.symbol("f", &[Family(0)], Sort::Bool);
-        let x = terms.constant("x", Sort::Int);
+        let f = terms.symbol(Key::Named("f", 0), "f", &[Family(0)], Sort::Bool);
+        let x = terms.constant(Key::Named("x", 0), "x", Sort::Int);
         let bound = terms.bound(0);
         let fb = terms.app(f, vec![bound]);
         let all = terms.forall(0, fb);

@@ -8,8 +8,8 @@
 //! - `in(v) ==>` field of v is a constant, is not, is a value of a local, is `me`, is `none`;
 //! - `all n: lock[n] == me ==> n is v or w`: which locks a process holds at most;
 //! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds, and `all n: owner[n] == me && hidden[n] ==> n is v or w`;
-//! - the conditions of linearization points, and their opposites; what tests say about shared variables;
-//! - a local is still what it was read from: `v == e` for an assignment `v = e` of the operation; the result is a local, or its opposite;
+//! - the conditions of linearization points, and their opposites; what tests say about locals and shared variables;
+//! - a local is still what it was read or copied from: `v == e` for an assignment `v = e` of the operation; a parameter that is assigned to is still what it was at the call; the result is a local, or its opposite;
 //! - always: `all n: visible[n] ==> state[n] == c`; `all n: hidden[n] ==> lock[n] == owner[n] && owner[n] != none`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
 
 mod records;
@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::program::{Action, Expr, GlobalId, LocalId, NONE, OpId, Place, Slot, Type, UNBOUNDED};
+
+use crate::world::{INPUT, is_assigned};
 
 /// An array slot.
 struct Column<'p> {
@@ -406,32 +408,33 @@ pub fn conditions(program: &Program, op: OpId) -> Vec<Expr> {
     found
 }
 
-/// What tests of an operation say about shared variables, and the opposite: it lasts while a lock is held. Only those whose locals are all known.
+/// What tests of an operation say, and the opposite: of locals it lasts while they do, of shared variables while a lock is held. Only those whose locals are all known.
 pub fn tests(program: &Program, op: OpId, is_known: impl Fn(LocalId) -> bool) -> Vec<Expr> {
     let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
     let mut found: Vec<Expr> = Vec::new();
     for action in edges.flat_map(|edge| &edge.actions) {
         let Action::Assume(test) = action else { continue };
-        let (mut known, mut shared) = (is_plain(test), false);
+        let mut known = is_plain(test);
         test.places(&mut |place| match place {
             Place::Local(id) => known &= is_known(*id),
-            Place::Global(..) => shared = true,
+            Place::Global(..) => {}
             Place::Element(..) | Place::Field(..) => known = false,
         });
-        if known && shared && !found.contains(test) {
+        if known && !found.contains(test) {
             found.push(test.clone());
         }
     }
     found
 }
 
-/// `local == value` for every assignment of an operation that reads something shared into a local; only those whose locals are all known. An index is said to be inside.
+/// `local == value` for every assignment of an operation that reads something shared into a local, or copies another local; only those whose locals are all known. An index is said to be inside.
 pub fn definitions(program: &Program, op: OpId, is_known: impl Fn(LocalId) -> bool) -> Vec<Expr> {
     let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
     let mut found: Vec<Expr> = Vec::new();
     for action in edges.flat_map(|edge| &edge.actions) {
         let Action::Assign(Place::Local(to), value) = action else { continue };
-        let (mut known, mut shared, mut within) = (is_known(*to), false, Vec::new());
+        let copied = matches!(value, Expr::Read(Place::Local(_)));
+        let (mut known, mut shared, mut within) = (is_known(*to), copied, Vec::new());
         value.places(&mut |place| match place {
             Place::Local(id) => known &= *id != *to && is_known(*id),
             Place::Element(global, index, _) => {
@@ -453,6 +456,13 @@ pub fn definitions(program: &Program, op: OpId, is_known: impl Fn(LocalId) -> bo
         }
     }
     found
+}
+
+/// A parameter that is assigned to is still what the operation was called with.
+pub fn as_called(program: &Program, op: OpId) -> Vec<Expr> {
+    let params = (0..program.operation(op).params).filter(|param| is_assigned(program, op, *param));
+    let same = |param: usize| eq(local(LocalId(param as u16)), local(LocalId(INPUT + param as u16)));
+    params.map(same).collect()
 }
 
 /// Made of reads, words and operators that never fail?

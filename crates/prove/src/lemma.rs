@@ -4,6 +4,7 @@
 //! the same before and after. Then `d(k) - c(k)` is the sum over T, each index once, of what it counts after minus before, as far as it is below k. Base and step are questions here; the induction over k is in
 //! `docs/soundness.md`. Likewise: `c(k) > 0` iff some index below k counts.
 
+use crate::symbol::Key;
 use crate::term::{Family, Sort, Term, Terms};
 
 /// A question: hypotheses and a goal that follows from them.
@@ -29,16 +30,24 @@ pub fn lemmas(terms: &mut Terms, indices: usize) -> Vec<Lemma> {
     list
 }
 
+/// Before the step, or after it.
+#[derive(Clone, Copy)]
+enum Moment {
+    Before,
+    After,
+}
+
 struct Counting {
     counts: crate::term::Symbol,
     sum: crate::term::Symbol,
 }
 
 impl Counting {
-    fn new(terms: &mut Terms, name: &str) -> Counting {
+    fn new(terms: &mut Terms, when: Moment) -> Counting {
+        let number = when as u32;
         Counting {
-            counts: terms.symbol(&format!("counts {name}"), &[Family(0)], Sort::Bool),
-            sum: terms.symbol(&format!("sum {name}"), &[Family(0)], Sort::Int),
+            counts: terms.symbol(Key::Named("counts", number), "counts", &[Family(0)], Sort::Bool),
+            sum: terms.symbol(Key::Named("sum", number), "sum", &[Family(0)], Sort::Int),
         }
     }
 
@@ -62,10 +71,11 @@ impl Counting {
 }
 
 fn sums(terms: &mut Terms, count: usize) -> [Lemma; 2] {
-    let (before, after) = (Counting::new(terms, "before"), Counting::new(terms, "after"));
-    let k = terms.constant("k", Sort::Int);
+    let (before, after) = (Counting::new(terms, Moment::Before), Counting::new(terms, Moment::After));
+    let k = terms.constant(Key::Named("k", 0), "k", Sort::Int);
     let (zero, one) = (terms.int(0), terms.int(1));
-    let touched: Vec<Term> = (0..count).map(|i| terms.constant(&format!("t{i}!"), Sort::Int)).collect();
+    let touched: Vec<Term> =
+        (0..count).map(|i| terms.constant(Key::Named("t", i as u32), "t", Sort::Int)).collect();
     // What the sum over the list is, below an end.
     let listed = |terms: &mut Terms, end: Term| {
         let mut sum = zero;
@@ -110,9 +120,9 @@ fn sums(terms: &mut Terms, count: usize) -> [Lemma; 2] {
 }
 
 fn membership(terms: &mut Terms) -> [Lemma; 2] {
-    let counting = Counting::new(terms, "before");
-    let some = terms.symbol("some below", &[Family(0)], Sort::Bool);
-    let k = terms.constant("k", Sort::Int);
+    let counting = Counting::new(terms, Moment::Before);
+    let some = terms.symbol(Key::Named("some below", 0), "some below", &[Family(0)], Sort::Bool);
+    let k = terms.constant(Key::Named("k", 0), "k", Sort::Int);
     let (zero, one) = (terms.int(0), terms.int(1));
     let next = terms.add(k, one);
     let mut hypotheses = vec![terms.le(zero, k)];

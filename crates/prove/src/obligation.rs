@@ -13,6 +13,7 @@
 //! | safe | the step does not go wrong |
 //! | invariant | p has the invariant of the place it comes to, and what holds always holds after |
 //! | others | q keeps the invariant of its place; what must differ differs |
+//! | pairs | where p changes what the condition of a `disjoint` looks at: two other processes still differ |
 //! | effect | p's change of status is one of those allowed, and m and m′ stand for what it says |
 //! | status | q's change of status is one of those allowed, in the abstract state after |
 
@@ -20,7 +21,8 @@ use crate::context::{Stand, Subject, changed};
 use crate::fact::{Fact, Facts};
 use crate::graph::{Graph, Phase, Point};
 use crate::step::Taken;
-use crate::term::{Sort, Term};
+use crate::symbol::{Role, Space};
+use crate::term::Term;
 use crate::world::{Cell, Frame, Memory, World};
 
 /// What is to be shown.
@@ -38,6 +40,8 @@ pub enum Kind {
     Invariant,
     /// The invariant of another process.
     Others,
+    /// What must differ between two other processes.
+    Pairs,
     /// The change of the abstract state, and of the process's own status.
     Effect,
     /// The change of another process's status.
@@ -54,6 +58,7 @@ impl Kind {
             Kind::Safe => "safe",
             Kind::Invariant => "invariant",
             Kind::Others => "others",
+            Kind::Pairs => "pairs",
             Kind::Effect => "effect",
             Kind::Status => "status",
         }
@@ -147,6 +152,9 @@ impl<'p> Subject<'p> {
             for other in self.others(world, step, facts) {
                 list.push(Obligation { kind: Kind::Others, step, other: Some(other) });
             }
+            if self.disjoint_readers(world, step) {
+                list.push(Obligation { kind: Kind::Pairs, step, other: None });
+            }
             for other in self.status_readers(world, step) {
                 list.push(Obligation { kind: Kind::Status, step, other: Some(other) });
             }
@@ -175,7 +183,7 @@ impl<'p> Subject<'p> {
         if before == after {
             return Vec::new();
         }
-        let other = world.terms.constant("q", Sort::Int);
+        let other = world.process(Role::Other);
         let mut found = Vec::new();
         for point in self.graph.running().filter(|point| self.graph.place(*point).phase == Phase::Given) {
             let frame = world.frame(self.op(point), other);
@@ -186,8 +194,8 @@ impl<'p> Subject<'p> {
         found
     }
 
-    fn memories(&self, world: &mut World<'p>, step: usize) -> (Memory, Memory) {
-        let (memory, me) = (world.memory(""), world.terms.constant("p", Sort::Int));
+    pub(crate) fn memories(&self, world: &mut World<'p>, step: usize) -> (Memory, Memory) {
+        let (memory, me) = (world.memory(Space::Program), world.process(Role::Actor));
         let step = &self.graph.steps[step];
         let frame = world.frame(self.op(step.from), me);
         let taken = self.take(world, step, &memory, &frame);
@@ -206,7 +214,10 @@ impl<'p> Subject<'p> {
             Kind::Initial => self.initial(world, facts),
             Kind::Same => self.same_question(world, facts, obligation.step, pre),
             Kind::Call => self.call_question(world, facts, obligation.step),
-            _ => self.step_question(world, facts, obligation, pre),
+            Kind::Pairs => self.pairs_question(world, facts, obligation.step),
+            Kind::Safe | Kind::Invariant | Kind::Others | Kind::Effect | Kind::Status => {
+                self.step_question(world, facts, obligation, pre)
+            }
         }
     }
 
@@ -238,13 +249,15 @@ impl<'p> Subject<'p> {
     }
 
     fn initial(&self, world: &mut World<'p>, facts: &Facts) -> Question {
-        let me = world.terms.constant("p", Sort::Int);
+        let me = world.process(Role::Actor);
         let (start, known) = self.initial_memory(world);
         let mut hypotheses = self.sizes(world);
         let zero = world.terms.int(0);
-        hypotheses.push(world.terms.le(zero, me));
+        // Whoever runs the initial code is one process; what is known of those at rest is known of any.
+        let any = world.process(Role::Other);
+        hypotheses.extend([world.terms.le(zero, me), world.terms.le(zero, any)]);
         hypotheses.extend(known);
-        let frame = world.frame(None, me);
+        let frame = world.frame(None, any);
         let mut goals = Vec::new();
         let mut checks = Vec::new();
         let ends = self.after_initial_code(world, &start, me, &mut checks);
@@ -272,7 +285,7 @@ impl<'p> Subject<'p> {
 
     /// Memory with the initial values, before the initial code.
     fn initial_memory(&self, world: &mut World<'p>) -> (Memory, Vec<Term>) {
-        let mut memory = world.memory("");
+        let mut memory = world.memory(Space::Program);
         let nobody = world.none();
         let mut frame = Frame { pid: nobody, locals: vec![], inputs: vec![], result: vec![] };
         let empty = memory.clone();
@@ -349,7 +362,7 @@ impl<'p> Subject<'p> {
     }
 
     fn call_question(&self, world: &mut World<'p>, facts: &Facts, op: usize) -> Question {
-        let (memory, me) = (world.memory(""), world.terms.constant("p", Sort::Int));
+        let (memory, me) = (world.memory(Space::Program), world.process(Role::Actor));
         let entry = self.graph.entries[op];
         let frame = world.frame(self.op(entry), me);
         let idle = world.frame(None, me);
@@ -363,7 +376,7 @@ impl<'p> Subject<'p> {
         hypotheses.push(self.may_be_called(world, entry, &frame, &memory));
         let mut goals = self.fact_goals(world, facts, Some(entry), &frame, &memory);
         // A process that starts must differ from all others where it starts.
-        let other = world.terms.constant("q", Sort::Int);
+        let other = world.process(Role::Other);
         let same = world.terms.eq(me, other);
         for point in self.graph.running() {
             let q_frame = world.frame(self.op(point), other);
@@ -401,7 +414,7 @@ impl<'p> Subject<'p> {
         obligation: Obligation,
         pre: Precondition,
     ) -> Question {
-        let (memory, me) = (world.memory(""), world.terms.constant("p", Sort::Int));
+        let (memory, me) = (world.memory(Space::Program), world.process(Role::Actor));
         let step = &self.graph.steps[obligation.step];
         let frame = world.frame(self.op(step.from), me);
         let mut hypotheses = self.known_of_memory(world, &memory, facts);
@@ -417,7 +430,7 @@ impl<'p> Subject<'p> {
         }
         let mut q = Vec::new();
         if let Some(first) = obligation.other {
-            let other = world.terms.constant("q", Sort::Int);
+            let other = world.process(Role::Other);
             let same = world.terms.eq(me, other);
             hypotheses.push(world.terms.not(same));
             let count = if obligation.kind == Kind::Others { CHUNK } else { 1 };
@@ -472,7 +485,7 @@ impl<'p> Subject<'p> {
                 }
                 goals
             }
-            Kind::Initial | Kind::Call | Kind::Same => Vec::new(),
+            Kind::Initial | Kind::Call | Kind::Same | Kind::Pairs => Vec::new(),
         };
         let scene =
             Scene { memory: (memory, taken.memory), p: (frame, taken.frame), p_at: (step.from, step.to), q };

@@ -7,6 +7,7 @@
 use linpoint_lang::program::{Expr, LocalId, Place};
 
 use crate::context::Subject;
+use crate::symbol::Key;
 use crate::term::{Sort, Term};
 use crate::world::{Frame, Memory, World};
 
@@ -38,7 +39,7 @@ impl World<'_> {
         let index = opaque.index_of(e)?;
         let index = self.number_of(&index, memory, frame);
         let (number, family) = (self.memory_number(memory), self.index_family(&opaque.end));
-        let symbol = self.terms.symbol(&format!("counts in {number}"), &[family], Sort::Bool);
+        let symbol = self.terms.symbol(Key::Counts(number), "counts", &[family], Sort::Bool);
         Some(self.terms.app(symbol, vec![index]))
     }
 }

@@ -6,6 +6,7 @@ use linpoint_lang::Program;
 use linpoint_lang::program::{Exit, OpId, SpecSource};
 
 use crate::abstraction::{Abstraction, Form};
+use crate::symbol::Owner;
 use crate::term::Term;
 use crate::world::{Cell, Frame, Memory, World};
 
@@ -113,6 +114,7 @@ impl<'p> Abstraction<'p> {
                 }
             }
             (Kind::Queue, codes::queue::DEQUEUE, [], [out]) | (Kind::Stack, codes::stack::POP, [], [out]) => {
+                let out = world.number(*out);
                 let (lo, hi) = self.range(world, before);
                 let (one, none) = (world.terms.int(1), world.none());
                 let (taken, at) = match spec.kind {
@@ -121,9 +123,9 @@ impl<'p> Abstraction<'p> {
                 };
                 let shorter = self.keeps(world, before, after, taken);
                 let (some, item) = (world.terms.lt(lo, hi), self.item(world, before, at));
-                let answer = world.terms.eq(*out, item);
+                let answer = world.terms.eq(out, item);
                 let got = world.terms.and([some, answer, shorter]);
-                let (is_none, empty) = (world.terms.eq(*out, none), world.terms.not(some));
+                let (is_none, empty) = (world.terms.eq(out, none), world.terms.not(some));
                 let empty = if spec.spurious { world.terms.bool(true) } else { empty };
                 let nothing = world.terms.and([is_none, empty, same]);
                 world.terms.or([got, nothing])
@@ -243,6 +245,7 @@ impl<'p> Abstraction<'p> {
         let mut inner = World::new(block);
         inner.fixed = world.fixed.clone();
         inner.bind_choices = true;
+        inner.owner = Owner::Spec;
         let (variables, known) = self.spec_memory(world, &mut inner, before);
         inner.depth = world.depth;
         let base = world.depth;

@@ -10,7 +10,8 @@ use crate::context::Subject;
 use crate::fact::Facts;
 use crate::graph::Graph;
 use crate::obligation::{Goal, Precondition, Question, Scene};
-use crate::term::{Sort, Term};
+use crate::symbol::{Role, Space};
+use crate::term::Term;
 use crate::world::{Memory, World};
 
 impl<'p> Abstraction<'p> {
@@ -59,8 +60,8 @@ impl<'p> Subject<'p> {
         number: usize,
         pre: Precondition,
     ) -> Question {
-        let memory = world.memory("");
-        let nobody = world.terms.constant("p", Sort::Int);
+        let memory = world.memory(Space::Program);
+        let nobody = world.process(Role::Actor);
         let mut hypotheses = self.known_of_memory(world, &memory, facts);
         if pre == Precondition::All {
             hypotheses.push(self.every_holder(world, facts, None, &memory));

@@ -2,6 +2,7 @@
 
 use crate::graph::Point;
 use crate::obligation::{Question, Scene};
+use crate::symbol::Key;
 use crate::term::{Node, Term};
 use crate::worker::{Model, Worker};
 use crate::world::{Cell, Frame, Memory, Store, World};
@@ -74,8 +75,8 @@ fn seen(world: &mut World<'_>, scene: &Scene, q: Option<&(Frame, Point)>) -> Vec
         let numbers = frame.locals.iter().filter(|local| world.terms.sort(**local) == crate::term::Sort::Int);
         indices.extend(numbers.copied());
     }
-    for name in ["k1", "k2"] {
-        indices.push(world.terms.constant(name, crate::term::Sort::Int));
+    for number in [1, 2] {
+        indices.push(world.terms.constant(Key::Witness(number), "k", crate::term::Sort::Int));
     }
     indices
         .retain(|index| !world.terms.has_bound(*index) && !matches!(world.terms.node(*index), Node::Ite(..)));

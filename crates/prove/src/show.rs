@@ -4,7 +4,7 @@ use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::program::{Expr, GlobalId, LocalId, NONE, OpId, Place, Type};
 
-use crate::world::RESULT;
+use crate::world::{INPUT, RESULT};
 
 /// An expression as a person would write it. `op` says whose locals it has.
 pub fn show(program: &Program, op: Option<OpId>, e: &Expr) -> String {
@@ -13,6 +13,7 @@ pub fn show(program: &Program, op: Option<OpId>, e: &Expr) -> String {
         match known {
             Some(slot) if !slot.name.is_empty() => slot.name.clone(),
             _ if id.0 >= RESULT => "result".into(),
+            _ if id.0 >= INPUT => format!("{} at the call", input(program, op, id.0 - INPUT)),
             Some(_) => format!("v{}", id.0),
             None => "n".into(),
         }
@@ -62,6 +63,12 @@ pub fn show(program: &Program, op: Option<OpId>, e: &Expr) -> String {
         Expr::Unwrap(e) => format!("unwrap({})", show(program, op, e)),
         Expr::Term(number) => format!("term {number}"),
     }
+}
+
+/// The name of a parameter.
+fn input(program: &Program, op: Option<OpId>, number: u16) -> &str {
+    let found = op.and_then(|op| program.operation(op).locals.get(usize::from(number)));
+    found.map_or("what was given", |slot| &slot.name)
 }
 
 fn field(program: &Program, global: GlobalId, index: String, slot: u16) -> String {

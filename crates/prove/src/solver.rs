@@ -88,6 +88,8 @@ pub struct Solver {
     defined: FxHashSet<Term>,
     asked: u64,
     limit: Duration,
+    /// No answer is waited for beyond this.
+    pub deadline: Option<Instant>,
     text: String,
     /// Time spent waiting for answers.
     pub waited: Duration,
@@ -146,6 +148,7 @@ impl Solver {
             defined: FxHashSet::default(),
             asked: 0,
             limit,
+            deadline: None,
             text: String::new(),
             waited: Duration::ZERO,
             questions: 0,
@@ -241,6 +244,12 @@ impl Solver {
         let limit = self.limit + self.limit / 2;
         loop {
             let left = limit.saturating_sub(start.elapsed());
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(Failure::TimeUp);
+            }
+            let left = self.deadline.map_or(left, |deadline| {
+                left.min(deadline.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
+            });
             // One who talks without end is late too.
             if left.is_zero() {
                 return Err(Failure::Late(limit));
@@ -253,6 +262,7 @@ impl Solver {
                 }
                 Ok(line) if lines.len() < 10_000 => lines.push(line),
                 Ok(line) => return Err(Failure::Nonsense(shorten(&line))),
+                Err(RecvTimeoutError::Timeout) if start.elapsed() < limit => return Err(Failure::TimeUp),
                 Err(RecvTimeoutError::Timeout) => return Err(Failure::Late(limit)),
                 Err(RecvTimeoutError::Disconnected) => return Err(Failure::Ended),
             }
@@ -273,8 +283,8 @@ impl Solver {
             let arguments = vec!["Int"; signature.arguments.len()].join(" ");
             let _ = writeln!(
                 self.text,
-                "(declare-fun |{}| ({arguments}) {})",
-                signature.name,
+                "(declare-fun s{} ({arguments}) {})",
+                symbol.0,
                 sort_name(signature.sort)
             );
         }
@@ -328,8 +338,9 @@ fn body(terms: &Terms, term: Term) -> String {
         Node::Int(value) => value.to_string(),
         Node::Bool(value) => value.to_string(),
         Node::Bound(depth) => format!("b{depth}"),
-        Node::App(symbol, list) if list.is_empty() => format!("|{}|", terms.signature(*symbol).name),
-        Node::App(symbol, list) => call(&format!("|{}|", terms.signature(*symbol).name), list),
+        // The solver is given numbers: no name of a program is ever text to it.
+        Node::App(symbol, list) if list.is_empty() => format!("s{}", symbol.0),
+        Node::App(symbol, list) => call(&format!("s{}", symbol.0), list),
         Node::Not(a) => call("not", &[*a]),
         Node::And(list) => call("and", list),
         Node::Or(list) => call("or", list),

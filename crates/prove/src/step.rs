@@ -5,8 +5,9 @@ use linpoint_lang::program::{
     Action, Edge, Exit, Expr, LocalId, MarkKind, OpId, Place, Slot, Type, UNBOUNDED,
 };
 
-use crate::term::{Node, Sort, Term};
-use crate::world::{Cell, Frame, Memory, RESULT, World, sort_of};
+use crate::symbol::Key;
+use crate::term::{Node, Term};
+use crate::world::{Cell, Frame, INPUT, Memory, RESULT, World, sort_of};
 
 /// A quantifier over at most so many known numbers is written out.
 const MAX_LISTED: i64 = 8;
@@ -187,9 +188,10 @@ impl World<'_> {
     fn read_place(&mut self, place: &Place, memory: &Memory, frame: &mut Frame) -> Term {
         match place {
             Place::Local(local) => {
-                let found = match local.0.checked_sub(RESULT) {
-                    Some(part) => frame.result.get(usize::from(part)),
-                    None => frame.locals.get(local.index()),
+                let found = match local.0 {
+                    part @ RESULT.. => frame.result.get(usize::from(part - RESULT)),
+                    input @ INPUT.. => frame.inputs.get(usize::from(input - INPUT)),
+                    own => frame.locals.get(usize::from(own)),
                 };
                 match found {
                     Some(value) => *value,
@@ -289,7 +291,7 @@ impl World<'_> {
                             self.depth += 1;
                             self.terms.bound(self.depth - 1)
                         }
-                        false => self.fresh("choice", Sort::Int),
+                        false => self.fresh(Key::Choice, "choice"),
                     };
                     let (low, high) = (self.terms.le(lo, value), self.terms.le(value, hi));
                     self.guards.extend([low, high]);
@@ -305,7 +307,7 @@ impl World<'_> {
                         self.fits(slot, value, &memory, &mut frame);
                         values.push((usize::from(*field), value));
                     }
-                    let cell = self.fresh("new", Sort::Int);
+                    let cell = self.fresh(Key::Made, "new");
                     let zero = self.terms.int(0);
                     let some = self.terms.lt(zero, cell);
                     let alive = self.read(&memory.alive[record.index()], cell);

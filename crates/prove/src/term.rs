@@ -6,6 +6,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::symbol::Key;
+
 /// A term, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(pub u32);
@@ -31,7 +33,9 @@ pub struct Family(pub u16);
 /// A function or a constant.
 #[derive(Clone, Debug)]
 pub struct Signature {
-    /// Its name, as the solver sees it.
+    /// What it stands for.
+    pub key: Key,
+    /// Its name as people read it. Nothing is ever found or compared by it.
     pub name: String,
     /// A family an argument.
     pub arguments: Vec<Family>,
@@ -78,7 +82,7 @@ pub struct Terms {
     known: Vec<Known>,
     numbers: FxHashMap<Node, Term>,
     symbols: Vec<Signature>,
-    by_name: FxHashMap<String, Symbol>,
+    by_key: FxHashMap<Key, Symbol>,
     put: FxHashMap<(Term, u32, Term), Term>,
 }
 
@@ -88,14 +92,20 @@ impl Terms {
         Terms::default()
     }
 
-    /// The function of this name; the first call says what it is.
-    pub fn symbol(&mut self, name: &str, arguments: &[Family], sort: Sort) -> Symbol {
-        if let Some(symbol) = self.by_name.get(name) {
+    /// The function that stands for this; `name` is how people read it.
+    pub fn symbol(&mut self, key: Key, name: &str, arguments: &[Family], sort: Sort) -> Symbol {
+        if let Some(symbol) = self.by_key.get(&key) {
+            let known = self.signature(*symbol);
+            assert_eq!(
+                (known.arguments.as_slice(), known.sort),
+                (arguments, sort),
+                "one meaning, one signature"
+            );
             return *symbol;
         }
         let symbol = Symbol(self.symbols.len() as u32);
-        self.symbols.push(Signature { name: name.to_owned(), arguments: arguments.to_vec(), sort });
-        self.by_name.insert(name.to_owned(), symbol);
+        self.symbols.push(Signature { key, name: name.to_owned(), arguments: arguments.to_vec(), sort });
+        self.by_key.insert(key, symbol);
         symbol
     }
 
@@ -197,9 +207,9 @@ impl Terms {
         self.make(Node::App(symbol, arguments))
     }
 
-    /// The constant of this name.
-    pub fn constant(&mut self, name: &str, sort: Sort) -> Term {
-        let symbol = self.symbol(name, &[], sort);
+    /// The constant that stands for this.
+    pub fn constant(&mut self, key: Key, name: &str, sort: Sort) -> Term {
+        let symbol = self.symbol(key, name, &[], sort);
         self.app(symbol, Vec::new())
     }
 
@@ -440,7 +450,10 @@ mod tests {
     #[test]
     fn equal_terms_are_one() {
         let mut terms = Terms::new();
-        let (x, y) = (terms.constant("x", Sort::Int), terms.constant("y", Sort::Int));
+        let (x, y) = (
+            terms.constant(Key::Named("x", 0), "x", Sort::Int),
+            terms.constant(Key::Named("y", 0), "y", Sort::Int),
+        );
         assert_eq!(terms.eq(x, y), terms.eq(y, x));
         let (a, b) = (terms.le(x, y), terms.lt(x, y));
         assert_eq!(terms.and([a, b]), terms.and([b, a, b]));
@@ -455,8 +468,8 @@ mod tests {
     #[test]
     fn putting_in_respects_inner_quantifiers() {
         let mut terms = Terms::new();
-        let f = terms.symbol("f", &[Family(0)], Sort::Bool);
-        let x = terms.constant("x", Sort::Int);
+        let f = terms.symbol(Key::Named("f", 0), "f", &[Family(0)], Sort::Bool);
+        let x = terms.constant(Key::Named("x", 0), "x", Sort::Int);
         let bound = terms.bound(0);
         let inner = terms.app(f, vec![bound]);
         let all = terms.forall(0, inner);

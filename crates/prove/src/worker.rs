@@ -108,6 +108,7 @@ impl<'s, 'p> Worker<'s, 'p> {
             }
         };
         let start = solver.waited;
+        solver.deadline = self.deadline;
         // After a failure the solver is not used again.
         let answer = solver.check(&self.world.terms, claims, wanted)?;
         let values = match answer {

@@ -5,10 +5,12 @@
 //! word the interpreter uses for it, variants and threads are numbers. Numbers have no limits here; see `docs/soundness.md`.
 
 use linpoint_lang::Program;
-use linpoint_lang::program::{Expr, NONE, OpId, RecordId, ResultType, Type};
+use linpoint_lang::program::{Expr, GlobalId, LocalId, NONE, OpId, RecordId, SizeId, Type};
 
 use crate::opaque::Opaque;
+use crate::symbol::{Key, Owner, Role, Space};
 use crate::term::{Family, Node, Sort, Symbol, Term, Terms};
+use crate::values::result_types;
 
 /// Something with an index, after some writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,13 +75,18 @@ pub struct World<'p> {
     pub opaque: Option<Opaque>,
     /// Sizes that are not symbolic, by name.
     pub fixed: Vec<(String, i64)>,
+    /// Whose operations they are.
+    pub owner: Owner,
     lengths: Vec<Expr>,
     memories: Vec<Memory>,
     fresh: u32,
 }
 
-/// Locals from here on stand for the parts of the result that a linearization point said.
+/// Locals from here on stand for the parts of the result that a linearization point said. Operations have far fewer of their own (`lower/place.rs` of the language).
 pub const RESULT: u16 = 60_000;
+
+/// Locals from here on stand for what parameters were when the operation was called.
+pub const INPUT: u16 = 50_000;
 
 impl<'p> World<'p> {
     /// The functions of a program.
@@ -100,6 +107,7 @@ impl<'p> World<'p> {
             bind_choices: false,
             opaque: None,
             fixed: Vec::new(),
+            owner: Owner::Program,
             lengths,
             memories: Vec::new(),
             fresh: 0,
@@ -137,10 +145,19 @@ impl<'p> World<'p> {
     }
 
     /// A constant that nothing else has.
-    pub fn fresh(&mut self, name: &str, sort: Sort) -> Term {
+    pub fn fresh(&mut self, key: fn(u32) -> Key, name: &str) -> Term {
         self.fresh += 1;
-        let name = format!("{name}!{}", self.fresh);
-        self.terms.constant(&name, sort)
+        self.terms.constant(key(self.fresh), name, Sort::Int)
+    }
+
+    /// A process of an obligation.
+    pub fn process(&mut self, role: Role) -> Term {
+        let name = match role {
+            Role::Actor => "p",
+            Role::Other => "q",
+            Role::Third => "r",
+        };
+        self.terms.constant(Key::Process(role), name, Sort::Int)
     }
 
     /// A number for a memory; equal ones have the same.
@@ -157,38 +174,40 @@ impl<'p> World<'p> {
         self.fresh = 0;
     }
 
-    /// Memory of which nothing is known. `tag` tells memories apart; the sign before a name tells variables of the program from names of ours.
-    pub fn memory(&mut self, tag: &str) -> Memory {
+    /// Memory of which nothing is known.
+    pub fn memory(&mut self, space: Space) -> Memory {
         let program = self.program;
         let mut globals = Vec::new();
-        for global in &program.globals {
+        for (number, global) in program.globals.iter().enumerate() {
             let family = global.length.as_ref().map(|length| self.index_family(length));
             let mut cells = Vec::new();
-            for slot in &global.slots {
+            for (index, slot) in global.slots.iter().enumerate() {
+                let key = Key::Shared(space, GlobalId(number as u16), index as u16);
                 let name = match global.record {
-                    Some(_) => format!("{tag}${}.{}", global.name, slot.name),
-                    None => format!("{tag}${}", global.name),
+                    Some(_) => format!("{}.{}", global.name, slot.name),
+                    None => global.name.clone(),
                 };
+                let sort = sort_of(&slot.ty);
                 cells.push(match family {
-                    Some(family) => {
-                        Cell::Array(Store::new(self.terms.symbol(&name, &[family], sort_of(&slot.ty))))
-                    }
-                    None => Cell::Scalar(self.terms.constant(&name, sort_of(&slot.ty))),
+                    Some(family) => Cell::Array(Store::new(self.terms.symbol(key, &name, &[family], sort))),
+                    None => Cell::Scalar(self.terms.constant(key, &name, sort)),
                 });
             }
             globals.push(cells);
         }
         let (mut fields, mut alive) = (Vec::new(), Vec::new());
         for (index, record) in program.records.iter().enumerate() {
-            let family = self.record_family(RecordId(index as u16));
+            let id = RecordId(index as u16);
+            let family = self.record_family(id);
             let mut stores = Vec::new();
-            for slot in &record.fields {
-                let name = format!("{tag}${}->{}", record.name, slot.name);
-                stores.push(Store::new(self.terms.symbol(&name, &[family], sort_of(&slot.ty))));
+            for (field, slot) in record.fields.iter().enumerate() {
+                let key = Key::Field(space, id, field as u16);
+                let name = format!("{}->{}", record.name, slot.name);
+                stores.push(Store::new(self.terms.symbol(key, &name, &[family], sort_of(&slot.ty))));
             }
             fields.push(stores);
-            let name = format!("{tag}${} in use", record.name);
-            alive.push(Store::new(self.terms.symbol(&name, &[family], Sort::Bool)));
+            let name = format!("{} in use", record.name);
+            alive.push(Store::new(self.terms.symbol(Key::InUse(space, id), &name, &[family], Sort::Bool)));
         }
         Memory { globals, fields, alive }
     }
@@ -197,24 +216,30 @@ impl<'p> World<'p> {
     pub fn frame(&mut self, op: Option<OpId>, pid: Term) -> Frame {
         let Some(op) = op else { return Frame { pid, locals: vec![], inputs: vec![], result: vec![] } };
         let operation = self.program.operation(op);
-        let mut local = |name: String, sort: Sort| {
-            let symbol = self.terms.symbol(&name, &[Self::PROCESSES], sort);
+        let owner = self.owner;
+        let mut local = |key: Key, name: &str, sort: Sort| {
+            let symbol = self.terms.symbol(key, name, &[Self::PROCESSES], sort);
             self.terms.app(symbol, vec![pid])
         };
         let mut locals = Vec::new();
         for (index, slot) in operation.locals.iter().enumerate() {
-            locals.push(local(format!("{}.{}#{index}", operation.name, slot.name), sort_of(&slot.ty)));
+            let key = Key::Local(owner, op, LocalId(index as u16));
+            locals.push(local(key, &format!("{}.{}", operation.name, slot.name), sort_of(&slot.ty)));
         }
         let mut inputs = Vec::new();
         for (index, slot) in operation.locals[..operation.params].iter().enumerate() {
+            let key = Key::Input(owner, op, LocalId(index as u16));
             inputs.push(match is_assigned(self.program, op, index) {
                 false => locals[index],
-                true => local(format!("{}.{}@call", operation.name, slot.name), sort_of(&slot.ty)),
+                true => {
+                    local(key, &format!("{}.{} at the call", operation.name, slot.name), sort_of(&slot.ty))
+                }
             });
         }
         let mut result = Vec::new();
-        for (index, sort) in result_sorts(&operation.result).into_iter().enumerate() {
-            result.push(local(format!("{}.result#{index}", operation.name), sort));
+        for (index, ty) in result_types(&operation.result).iter().enumerate() {
+            let key = Key::Said(owner, op, index as u16);
+            result.push(local(key, &format!("{}'s result", operation.name), sort_of(ty)));
         }
         Frame { pid, locals, inputs, result }
     }
@@ -225,8 +250,7 @@ impl<'p> World<'p> {
         if let Some((_, value)) = self.fixed.iter().find(|(fixed, _)| fixed == name) {
             return self.terms.int(*value);
         }
-        let name = format!("size {name}");
-        self.terms.constant(&name, Sort::Int)
+        self.terms.constant(Key::Size(SizeId(index as u16)), name, Sort::Int)
     }
 
     /// What is read at an index after the writes.
@@ -298,16 +322,6 @@ impl<'p> World<'p> {
         self.terms.int(i64::from(NONE))
     }
 
-    /// The values of a result, as many as it has parts.
-    pub fn result(&mut self, ty: &ResultType, mut values: Vec<Term>) -> Vec<Term> {
-        let sorts = result_sorts(ty);
-        while values.len() < sorts.len() {
-            values.push(self.terms.int(0));
-        }
-        values.truncate(sorts.len());
-        values.into_iter().zip(sorts).map(|(value, sort)| self.fit(value, sort)).collect()
-    }
-
     /// What every value of a type is like. Numbers and data are no `none`.
     pub fn is_of_type(&mut self, ty: &Type, value: Term) -> Term {
         let (zero, none) = (self.terms.int(0), self.none());
@@ -359,13 +373,8 @@ pub fn sort_of(ty: &Type) -> Sort {
     }
 }
 
-/// A sort a part of a result. What may be `none` is a number.
-pub fn result_sorts(ty: &ResultType) -> Vec<Sort> {
-    ty.parts.iter().map(|part| if ty.optional { Sort::Int } else { sort_of(part) }).collect()
-}
-
 /// Does the operation ever assign to this local?
-fn is_assigned(program: &Program, op: OpId, local: usize) -> bool {
+pub(crate) fn is_assigned(program: &Program, op: OpId, local: usize) -> bool {
     let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
     let mut assigned = false;
     for edge in edges {

@@ -208,7 +208,7 @@ macro_rules! shared_operations {
 
         impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
+                fmt::Debug::fmt(&self.load(Ordering::Relaxed), f)
             }
         }
 

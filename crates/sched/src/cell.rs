@@ -13,7 +13,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::event::Effect;
-use crate::execution::current;
+use crate::execution::{Handle, current};
 use crate::run::AsideKind;
 
 pub use std::cell::{BorrowError, BorrowMutError, LazyCell, OnceCell, Ref, RefCell, RefMut};
@@ -40,6 +40,26 @@ impl Identity {
 
     fn note(&self, effect: Effect, site: &'static Location<'static>) {
         let Some(handle) = current() else { return };
+        if let Some(cell) = self.number(handle) {
+            handle.aside(AsideKind::Cell { cell, effect, site });
+        }
+    }
+
+    /// Notes that a pointer to the value, at `address` and of `size` bytes, is handed out.
+    fn lend(&self, address: usize, size: usize, site: &'static Location<'static>) {
+        let Some(handle) = current() else { return };
+        if let Some(cell) = self.number(handle) {
+            handle.aside(AsideKind::Cell { cell, effect: Effect::Read, site });
+            handle.lend(self.address(), address, size);
+        }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// The number of the cell in this run; nothing if there are too many.
+    fn number(&self, handle: Handle) -> Option<u32> {
         // Whether there is a race depends on the way to a state, not only on the state.
         handle.hides_state();
         let seen = self.0.load(Ordering::Relaxed);
@@ -48,21 +68,47 @@ impl Identity {
         } else {
             let number = u64::from(handle.name_cell());
             if number >= CELLS {
-                return;
+                return None;
             }
             self.0.store(handle.stamp() * CELLS + number, Ordering::Relaxed);
             number
         };
-        handle.aside(AsideKind::Cell { cell: number as u32, effect, site });
+        Some(number as u32)
+    }
+
+    /// Runs `body`, which accesses the cell all the time: at its end as well, if others could go meanwhile.
+    #[inline]
+    fn during<R>(&self, effect: Effect, site: &'static Location<'static>, body: impl FnOnce() -> R) -> R {
+        let Some(handle) = current() else { return body() };
+        self.note(effect, site);
+        let before = handle.own_steps();
+        let result = body();
+        if handle.own_steps() != before {
+            self.note(effect, site);
+        }
+        result
+    }
+}
+
+impl Drop for Identity {
+    /// The cell goes: nobody looks at it any more.
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.load(Ordering::Relaxed) != 0
+            && let Some(handle) = current()
+        {
+            handle.forget_lent(self.address());
+        }
     }
 }
 
 /// The core of everything that can be changed behind a shared reference.
 ///
 /// [`UnsafeCell::with`] and [`UnsafeCell::with_mut`] say what they do and for how long, and are tracked exactly: one
-/// reads, the other writes. [`UnsafeCell::get`] hands out a pointer, and nobody sees what is done with it: the call is
-/// taken for a read at that moment. So a race is found between `get` and a tracked write. It is not found between
-/// two uses of `get`, nor when the pointer is kept and used later; and a pointer that is never used counts too.
+/// reads, the other writes; [`UnsafeCell::pointer`] and [`UnsafeCell::pointer_mut`] do the same by a guard.
+/// [`UnsafeCell::get`] hands out a pointer, as std's does. The call is taken for a read, and for a write if the value has
+/// changed when the thread comes to its next step: nobody else ran in between. Not seen is a write of what was there
+/// already, and what is done through the pointer after that step; and a pointer that is never used counts as a read.
 pub struct UnsafeCell<T: ?Sized> {
     identity: Identity,
     value: std_cell::UnsafeCell<T>,
@@ -90,12 +136,32 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// A pointer to the value; the call counts as a read.
+    /// A pointer to the value; the call counts as a read, and as a write if the value changes in this step.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> *mut T {
+        let pointer = self.value.get();
+        if current().is_some() {
+            let address = pointer.cast::<u8>().expose_provenance();
+            self.identity.lend(address, size_of_val(&self.value), Location::caller());
+        }
+        pointer
+    }
+
+    /// A pointer that is only read through, as long as the guard lives.
+    #[inline]
+    #[track_caller]
+    pub fn pointer(&self) -> ConstPtr<'_, T> {
         self.identity.touch(Effect::Read);
-        self.value.get()
+        ConstPtr { cell: self, site: Location::caller() }
+    }
+
+    /// A pointer that is written through, as long as the guard lives.
+    #[inline]
+    #[track_caller]
+    pub fn pointer_mut(&self) -> MutPtr<'_, T> {
+        self.identity.touch(Effect::Write);
+        MutPtr { cell: self, site: Location::caller() }
     }
 
     /// The value: nobody else can see it. That is an access like a write: whoever had it shared before must have
@@ -111,16 +177,52 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, body: impl FnOnce(*const T) -> R) -> R {
-        self.identity.touch(Effect::Read);
-        body(self.value.get())
+        self.identity.during(Effect::Read, Location::caller(), || body(self.value.get()))
     }
 
     /// Runs `body` on a pointer that it writes through.
     #[inline]
     #[track_caller]
     pub fn with_mut<R>(&self, body: impl FnOnce(*mut T) -> R) -> R {
-        self.identity.touch(Effect::Write);
-        body(self.value.get())
+        self.identity.during(Effect::Write, Location::caller(), || body(self.value.get()))
+    }
+}
+
+/// A pointer into a cell that is only read through. The cell is read until this is dropped.
+pub struct ConstPtr<'a, T: ?Sized> {
+    cell: &'a UnsafeCell<T>,
+    site: &'static Location<'static>,
+}
+
+impl<T: ?Sized> ConstPtr<'_, T> {
+    /// The pointer.
+    pub fn get(&self) -> *const T {
+        self.cell.value.get()
+    }
+}
+
+impl<T: ?Sized> Drop for ConstPtr<'_, T> {
+    fn drop(&mut self) {
+        self.cell.identity.note(Effect::Read, self.site);
+    }
+}
+
+/// A pointer into a cell that is written through. The cell is written until this is dropped.
+pub struct MutPtr<'a, T: ?Sized> {
+    cell: &'a UnsafeCell<T>,
+    site: &'static Location<'static>,
+}
+
+impl<T: ?Sized> MutPtr<'_, T> {
+    /// The pointer.
+    pub fn get(&self) -> *mut T {
+        self.cell.value.get()
+    }
+}
+
+impl<T: ?Sized> Drop for MutPtr<'_, T> {
+    fn drop(&mut self) {
+        self.cell.identity.note(Effect::Write, self.site);
     }
 }
 

@@ -14,7 +14,7 @@
 //! Everything is kept in flat arrays that are reused. Runs of a depth-first search share long beginnings: only what is
 //! behind them is computed ([`Clocks::update`]).
 
-use crate::event::{Access, Action, Effect, ThreadId};
+use crate::event::{Access, Action, Effect, Loc, ThreadId, ThreadSet};
 use crate::run::Run;
 
 /// The happens-before order of a run.
@@ -28,7 +28,7 @@ pub struct Clocks {
     /// The steps of each thread.
     positions: Vec<Vec<u32>>,
     links: Vec<Link>,
-    /// The latest access to each location, as an index into `links`.
+    /// The latest access to each location, as an index into `links`; locations are numbered by [`slot`].
     latest: Vec<u32>,
     /// Who created each thread and when, and how many that one had created before.
     births: Vec<Birth>,
@@ -221,8 +221,8 @@ impl Clocks {
     }
 
     /// Calls `found` with every write to `loc`, latest first.
-    pub fn writes_to(&self, loc: u32, found: impl FnMut(usize)) {
-        let latest = self.latest.get(loc as usize).copied().unwrap_or(NONE);
+    pub fn writes_to(&self, loc: Loc, found: impl FnMut(usize)) {
+        let latest = self.latest.get(slot(loc)).copied().unwrap_or(NONE);
         let write = match self.links.get(latest as usize) {
             Some(link) if !link.writes => link.write_before,
             _ => latest,
@@ -331,7 +331,7 @@ impl Clocks {
                 None => self.birth_fingerprint(ended),
             };
         }
-        let loc = access.loc.0 as usize;
+        let loc = slot(access.loc);
         if loc >= self.latest.len() {
             self.latest.resize(loc + 1, NONE);
         }
@@ -404,6 +404,15 @@ impl Clocks {
             let rank = self.births.iter().filter(same).count() as u32;
             self.births.push(Birth { parent, born_at: record.born_at, rank });
         }
+    }
+}
+
+/// A small number for a location: first those that stand for the progress of threads, then memory.
+#[inline]
+fn slot(loc: Loc) -> usize {
+    match loc.progressing_thread() {
+        Some(thread) => thread.index(),
+        None => ThreadSet::CAPACITY + loc.0 as usize,
     }
 }
 

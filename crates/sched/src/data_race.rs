@@ -145,6 +145,10 @@ impl DataRaces {
             | Action::Claim
             | Action::Exit
             | Action::IsFinished
+            | Action::IsPoisoned
+            | Action::ClearPoison
+            | Action::ArcClone
+            | Action::ArcCount
             | Action::Wait
             | Action::Wake
             | Action::NotifyOne
@@ -161,6 +165,15 @@ impl DataRaces {
                 self.pick_up(thread, Key::Write(loc));
             }
             Action::Lock | Action::TryLock | Action::ReadLock | Action::TryReadLock => {}
+            // The last reference comes after what was done through the others.
+            Action::ArcDrop | Action::ArcUpgrade | Action::ArcUnique => {
+                if acquires(access.ordering) {
+                    self.pick_up(thread, Key::Write(loc));
+                }
+                if releases(access.ordering) {
+                    self.leave(thread, Key::Write(loc));
+                }
+            }
             Action::Unlock => self.leave(thread, Key::Write(loc)),
             Action::ReadUnlock => self.leave(thread, Key::Readers(loc)),
             _ => self.atomic(thread, access),

@@ -24,6 +24,7 @@ pub struct Loc(pub u32);
 
 impl Loc {
     const END: u32 = 1 << 31;
+    const PROGRESS: u32 = 1 << 30;
 
     /// Where it is not known beforehand what will be touched.
     pub const UNKNOWN: Loc = Loc(u32::MAX);
@@ -31,6 +32,22 @@ impl Loc {
     /// The end of a thread, as a location that only [`Action::Join`] touches.
     pub fn end_of(thread: ThreadId) -> Loc {
         Loc(Loc::END | u32::from(thread.0))
+    }
+
+    /// That a thread takes steps, as a location: each of its steps writes it, and a head of a turn reads those of all
+    /// others (`fair.rs`).
+    pub fn progress_of(thread: ThreadId) -> Loc {
+        Loc(Loc::PROGRESS | u32::from(thread.0))
+    }
+
+    /// The thread whose progress this is, if it is one.
+    pub fn progressing_thread(self) -> Option<ThreadId> {
+        (self.0 & (Loc::END | Loc::PROGRESS) == Loc::PROGRESS).then_some(ThreadId(self.0 as u8))
+    }
+
+    /// Is it a place in memory, named by first access?
+    pub fn is_memory(self) -> bool {
+        self.0 & (Loc::END | Loc::PROGRESS) == 0
     }
 
     /// The thread whose end this is, if it is one.
@@ -165,10 +182,19 @@ pub enum Action {
     Nothing,
     /// Something may fail without a reason from here on, or does.
     Whim,
+    /// A thread that goes round a loop lets others go first.
+    Yield,
     /// A claim is made, or something happens that claims wait for. As an access: what a step touches because of claims.
     Claim,
     Exit,
     IsFinished,
+    IsPoisoned,
+    ClearPoison,
+    ArcClone,
+    ArcDrop,
+    ArcUpgrade,
+    ArcUnique,
+    ArcCount,
 }
 
 impl Action {
@@ -238,9 +264,17 @@ impl Action {
             Action::Release => "release",
             Action::Nothing => "no access",
             Action::Whim => "whim",
+            Action::Yield => "yield",
             Action::Claim => "claim",
             Action::Exit => "end",
             Action::IsFinished => "is_finished",
+            Action::IsPoisoned => "is_poisoned",
+            Action::ClearPoison => "clear_poison",
+            Action::ArcClone => "clone a reference",
+            Action::ArcDrop => "drop a reference",
+            Action::ArcUpgrade => "upgrade",
+            Action::ArcUnique => "look for other references",
+            Action::ArcCount => "count references",
         }
     }
 }

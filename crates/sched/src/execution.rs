@@ -24,6 +24,7 @@ use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
 use crate::local_state;
 use crate::location::Locations;
+use crate::panic_count;
 use crate::panics;
 use crate::run::{Ending, Run, ThreadRecord};
 use crate::stranger;
@@ -43,6 +44,9 @@ pub(crate) use handle::{Handle, current};
 use spare::Spare;
 use state::Thread;
 
+/// A thread that has taken so many steps, and every so often after that, is taken to go round a loop: it yields.
+const MANY: u32 = 512;
+
 thread_local! {
     static CURRENT: Cell<*mut Execution> = const { Cell::new(std::ptr::null_mut()) };
 }
@@ -60,7 +64,7 @@ pub struct Limits {
     /// compared. Wrong for programs that keep what they allocate beyond the execution, in a static for instance.
     pub free_leaks: bool,
     /// How many times in an execution something may fail without a reason, where std allows that: a
-    /// `compare_exchange_weak`, or a wait for a condition variable, which then ends without a notification.
+    /// `compare_exchange_weak`, `park`, or a wait for a condition variable, which then ends without a notification.
     pub spurious: u32,
 }
 
@@ -100,8 +104,12 @@ pub struct Execution {
     alive: ThreadSet,
     /// Who can go; computed before the strategy is asked.
     enabled: ThreadSet,
-    /// Who could go, but would only go round a loop once more.
+    /// Who could go, but would only go round a loop once more, or has to let others go first.
     stuttering: ThreadSet,
+    /// Who could go if nobody had to let others go first.
+    able: ThreadSet,
+    /// Who came to the head of a turn (`fair.rs`).
+    turning: ThreadSet,
     last: Option<ThreadId>,
     mode: Mode,
     /// The operations that have made a step, a bit for each below 64.
@@ -138,6 +146,12 @@ pub struct Execution {
     suspicious: bool,
     /// Did this run come to what may be a spin, without local states to tell?
     suspected: bool,
+    /// Is the progress of threads noted, because a run came to the head of a turn?
+    fair: bool,
+    /// Did the latest run begin to note it?
+    newly_fair: bool,
+    /// Did anybody ever have to let others go first?
+    held_back: bool,
     /// The schedule of a run that is made again.
     again: Vec<ThreadId>,
     /// Are states compared?
@@ -183,6 +197,8 @@ impl Execution {
             alive: ThreadSet::EMPTY,
             enabled: ThreadSet::EMPTY,
             stuttering: ThreadSet::EMPTY,
+            able: ThreadSet::EMPTY,
+            turning: ThreadSet::EMPTY,
             last: None,
             mode: Mode::Exploring,
             begun: 0,
@@ -206,6 +222,9 @@ impl Execution {
             quiet: false,
             suspicious: false,
             suspected: false,
+            fair: false,
+            newly_fair: false,
+            held_back: false,
             again: Vec::new(),
             compares: false,
             hidden_state: false,
@@ -225,6 +244,7 @@ impl Execution {
         );
         let follows = strategy.follows();
         self.shims.next_run(&mut self.run);
+        self.newly_fair = false;
         self.reset(follows);
         self.prefix = strategy.prefix();
         self.keeps_going = strategy.keeps_going();
@@ -238,7 +258,7 @@ impl Execution {
         // SAFETY: `this` is this execution, and `self` is not used until the loop is done.
         unsafe {
             drive(this, program);
-            if (*this).suspected {
+            while (*this).suspected {
                 (*this).begin_again(follows);
                 drive(this, program);
             }
@@ -256,7 +276,8 @@ impl Execution {
     pub fn trace(&mut self, program: &dyn Fn(), strategy: &mut dyn Strategy) -> (&Run, Trace) {
         self.recorder = Some(Recorder::default());
         self.run(program, strategy);
-        let trace = self.recorder.take().map(Recorder::finish).unwrap_or_default();
+        let mut trace = self.recorder.take().map(Recorder::finish).unwrap_or_default();
+        trace.cycle = self.run.cycle;
         (&self.run, trace)
     }
 
@@ -338,10 +359,20 @@ impl Execution {
         Some(sum)
     }
 
-    /// The run is made again along what was made of it so far, watching for spins.
+    /// Do steps touch more since the latest run than in those before it? Then the strategy must begin anew
+    /// ([`Strategy::restart`]).
+    pub fn newly_fair(&self) -> bool {
+        self.newly_fair
+    }
+
+    /// Did a thread ever have to let others go first (`fair.rs`)? Then what was covered are fair schedules.
+    pub fn held_back(&self) -> bool {
+        self.held_back
+    }
+
+    /// The run is made again along what was made of it so far, watching for spins or noting progress.
     #[cold]
     fn begin_again(&mut self, follows: bool) {
-        self.suspicious = true;
         self.again.clear();
         self.again.extend(self.run.steps.iter().map(|step| step.thread));
         // SAFETY: it is the strategy's own, and the strategy changes nothing of it during a run.
@@ -370,6 +401,8 @@ impl Execution {
         self.joining = ThreadSet::EMPTY;
         self.joinable = ThreadSet::EMPTY;
         self.spinning = ThreadSet::EMPTY;
+        self.turning = ThreadSet::EMPTY;
+        self.run.fair = self.fair;
         self.alive = ThreadSet::EMPTY;
         self.last = None;
         self.mode = Mode::Exploring;
@@ -389,19 +422,22 @@ impl Execution {
     /// at once ([`Execution::disturb`]); that it is over is seen here, at the latest when a thread goes the long way.
     #[inline]
     fn settle(&mut self) {
-        self.short_until = if self.is_usual() { self.limits.steps.min(self.run.steps.capacity()) } else { 0 };
+        let most = self.limits.steps.min(self.run.steps.capacity()).min(MANY as usize);
+        self.short_until = if self.is_usual() { most } else { 0 };
     }
 
     /// Is the run explored, outside any atomic block, with nobody waiting for anything but the end of threads, nobody
-    /// going round a loop, and without a claim?
+    /// going round a loop, no progress to note, and without a claim?
     #[inline]
     fn is_usual(&self) -> bool {
         self.mode == Mode::Exploring
             && self.nesting == 0
             && self.failure.is_none()
             && !self.suspected
+            && !self.fair
             && self.waiting.0 | self.spinning.0 == 0
             && !self.claiming.made
+            && !self.has_lent()
     }
 
     /// Something is not as it usually is.
@@ -434,6 +470,16 @@ impl Execution {
         }
         if let Some(failure) = self.failure.take() {
             self.run.ending = Ending::Failed(failure);
+        }
+    }
+
+    /// The stack of `thread` is lost: another takes its place, and its panics are forgotten.
+    #[cold]
+    fn replace_fiber(&mut self, thread: ThreadId) {
+        panic_count::put_aside();
+        match Fiber::take(self.limits.stack_size) {
+            Ok(fiber) => std::mem::replace(&mut *self.fibers[thread.index()], fiber).forget(),
+            Err(error) => panics::abort(&format!("no stack for another thread: {error}")),
         }
     }
 
@@ -509,7 +555,7 @@ unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
 unsafe fn resume(this: *mut Execution, thread: ThreadId) {
     // SAFETY: as the caller promises.
     unsafe {
-        let ended = run_fiber(this, thread) == Pause::Finished;
+        let ended = run_fiber(this, thread) != Pause::Suspended;
         let me = &mut *this;
         let started = std::mem::replace(&mut me.threads[thread.index()].started, true);
         if ended && me.alive.is_empty() && me.mode == Mode::Exploring {
@@ -550,8 +596,14 @@ unsafe fn run_fiber(this: *mut Execution, thread: ThreadId) -> Pause {
         (*this).current = thread;
         let fiber: *mut Fiber = &raw mut *(&mut (*this).fibers)[thread.index()];
         let pause = (*fiber).resume();
-        if pause == Pause::Finished {
+        if pause == Pause::Lost {
+            (*this).replace_fiber(thread);
+        }
+        if pause != Pause::Suspended {
             let me = &mut *this;
+            if me.has_lent() {
+                me.take_back_lent(thread);
+            }
             me.alive.remove(thread);
             me.standing.remove(thread);
             me.waiting.remove(thread);

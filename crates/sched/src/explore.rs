@@ -299,6 +299,10 @@ impl<'a> Explorer<'a> {
             if let Some(stop) = self.run(strategy) {
                 break stop;
             }
+            if self.execution.newly_fair() {
+                strategy.restart();
+                continue;
+            }
             if !strategy.advance(self.execution.record()) {
                 break Stop::Done;
             }
@@ -313,6 +317,7 @@ impl<'a> Explorer<'a> {
         self.execution.run(self.program, strategy);
         let run = self.execution.record();
         self.coverage.runs += 1;
+        self.coverage.fair |= self.execution.held_back();
         let failure = match &run.ending {
             Ending::Abandoned => {
                 self.coverage.abandoned += 1;

@@ -34,6 +34,8 @@ pub(crate) enum Pause {
     Suspended,
     /// Its job is done.
     Finished,
+    /// It can neither go on nor be unwound: its stack is of no more use.
+    Lost,
 }
 
 /// A stack with a program on it.
@@ -97,6 +99,11 @@ impl Fiber {
             CoroutineResult::Yield(pause) => pause,
             CoroutineResult::Return(()) => Pause::Finished,
         }
+    }
+
+    /// Forgets the fiber with everything that is on its stack, as nothing can be unwound there any more.
+    pub(crate) fn forget(self) {
+        std::mem::forget(self);
     }
 
     /// The handle by which the code on this fiber gives control back; null before it first ran.

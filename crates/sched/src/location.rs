@@ -20,6 +20,8 @@ struct Known {
     bits: u64,
     /// How often it was written.
     version: u32,
+    /// How often it was taken or given back, as a lock is, or found taken.
+    visits: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -92,6 +94,16 @@ impl Locations {
         self.known[loc.0 as usize].version += 1;
     }
 
+    /// How often it was taken or given back so far, or found taken.
+    pub(crate) fn visits(&self, loc: Loc) -> u32 {
+        self.known[loc.0 as usize].visits
+    }
+
+    /// Notes that it is taken or given back, or found taken.
+    pub(crate) fn visited(&mut self, loc: Loc) {
+        self.known[loc.0 as usize].visits += 1;
+    }
+
     /// Notes the value there now.
     #[inline]
     pub(crate) fn set_bits(&mut self, loc: Loc, bits: u64) {
@@ -117,7 +129,7 @@ impl Locations {
     fn add(&mut self, at: usize, address: usize) -> Loc {
         let loc = self.known.len() as u32;
         self.slots[at] = Slot { address, epoch: self.epoch, loc };
-        self.known.push(Known { address, bits: 0, version: 0 });
+        self.known.push(Known { address, bits: 0, version: 0, visits: 0 });
         if self.known.len() * 2 > self.slots.len() {
             self.grow();
         }

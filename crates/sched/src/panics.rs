@@ -3,8 +3,9 @@
 //! A search may meet the same panic in thousands of schedules; the message is kept for the one that is shown, and
 //! nothing is printed on the way. Outside an exploration the hook that was there before does what it did.
 //!
-//! A panic that leaves a destructor while another panic unwinds takes the process down, and no search can go on after
-//! that. What can be done is to say what happened before it does: which panics, and the schedule that led there.
+//! A panic that leaves a destructor while another panic unwinds takes the process down. Before it does, Rust calls the hook
+//! once more, with words of its own. There the thread is stopped for good, its stack is given up, and the run fails with
+//! both panics; or nothing is said of it, where the run is over and its stacks are only being unwound.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,7 +13,7 @@ use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
-use crate::{execution, heap, local_state};
+use crate::{execution, heap, hook_exit, local_state};
 
 thread_local! {
     /// The last panics of the program on this OS thread, the newest last.
@@ -44,20 +45,14 @@ pub(crate) fn install() {
     });
 }
 
-/// Notes a panic of the program. The last one before the process goes down is explained.
+/// Notes a panic of the program. From the last one before the process would go down there is no return.
 fn inside(info: &PanicHookInfo<'_>) {
     let message = text(info.payload());
-    if is_last(&message) {
-        let mut lines =
-            String::from("double panic: a destructor panicked while its thread unwound from a panic");
-        RECENT.with(|recent| {
-            for said in recent.borrow().iter() {
-                let site = said.site.as_deref().unwrap_or("an unknown place");
-                lines.push_str(&format!("\n  thread {} panicked at {site}: {}", said.thread, said.message));
-            }
-        });
-        explain(&lines);
-        return;
+    if is_last(&message)
+        && let Some(handle) = execution::current()
+    {
+        handle.double_panic(both());
+        hook_exit::unwind_past(std::ptr::from_ref(info).addr(), lose);
     }
     let thread = execution::current().map_or(0, |handle| handle.thread().0);
     let said = Said { thread, message, site: info.location().map(ToString::to_string) };
@@ -68,6 +63,31 @@ fn inside(info: &PanicHookInfo<'_>) {
         }
         recent.push(said);
     });
+}
+
+/// The running thread is stopped for good.
+fn lose() -> ! {
+    match execution::current() {
+        Some(handle) => handle.lose(),
+        None => std::process::abort(),
+    }
+}
+
+/// What is to be said of a panic in a destructor that panicked while its thread unwound.
+fn both() -> String {
+    RECENT.with(|recent| {
+        let mut recent = recent.borrow_mut();
+        let mut text =
+            String::from("a destructor panicked while its thread unwound, which ends the process:");
+        let thread = execution::current().map_or(0, |handle| handle.thread().0);
+        for (index, said) in recent.iter().filter(|said| said.thread == thread).enumerate() {
+            let site = said.site.as_deref().unwrap_or("an unknown place");
+            let then = if index == 0 { "" } else { ", then" };
+            text.push_str(&format!("{then} {} ({site})", said.message));
+        }
+        recent.clear();
+        text
+    })
 }
 
 /// Is this what Rust says when it can only abort?

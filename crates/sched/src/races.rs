@@ -34,7 +34,7 @@
 //! The end of a thread and a join, the creation of a thread and its first step are ordered, and are never races.
 
 use crate::clocks::Clocks;
-use crate::event::{Access, Action, Effect, ThreadId};
+use crate::event::{Access, Action, Effect, Loc, ThreadId};
 use crate::run::{Blocked, Run};
 
 /// The races that end in one step. Reused.
@@ -62,6 +62,8 @@ struct Waiter {
     /// From here on it stood at its announcement.
     stands: usize,
     action: Action,
+    /// Does it stand at the head of a turn, where it may have to let others go first?
+    yields: bool,
 }
 
 impl Races {
@@ -102,9 +104,13 @@ impl Races {
             self.writes.clear();
             let writes = &mut self.writes;
             clocks.writes_before(f, |g| writes.push(g as u32));
-            let action = run.accesses_of(f)[0].action;
+            let accesses = run.accesses_of(f);
+            let own = accesses.iter().find(|access| access.loc.progressing_thread().is_none());
+            let action = own.map_or(Action::Yield, |access| access.action);
+            let yields =
+                accesses.iter().any(|access| access.action == Action::Yield && access.effect.reads());
             let stands = previous.map_or(0, |step| step + 1);
-            self.walk(run, clocks, &Waiter { thread, previous, stands, action });
+            self.walk(run, clocks, &Waiter { thread, previous, stands, action, yields });
         }
     }
 
@@ -113,12 +119,16 @@ impl Races {
         self.with.clear();
         self.writes.clear();
         let writes = &mut self.writes;
-        clocks.writes_to(blocked.loc.0, |g| writes.push(g as u32));
+        let yields = blocked.action == Action::Yield;
+        for index in 0..if yields { run.threads.len() } else { 0 } {
+            clocks.writes_to(Loc::progress_of(ThreadId(index as u8)), |g| writes.push(g as u32));
+        }
+        clocks.writes_to(blocked.loc, |g| writes.push(g as u32));
         let last = clocks.steps_of(blocked.thread).last().map(|&step| step as usize);
         let previous = last.or_else(|| creation(run, clocks, blocked.thread));
         let stands = previous.map_or(0, |step| step + 1);
         let action = blocked.action;
-        self.walk(run, clocks, &Waiter { thread: blocked.thread, previous, stands, action });
+        self.walk(run, clocks, &Waiter { thread: blocked.thread, previous, stands, action, yields });
     }
 
     /// Goes through the writes before a step that may wait.
@@ -163,10 +173,12 @@ fn creation(run: &Run, clocks: &Clocks, thread: ThreadId) -> Option<usize> {
 /// Could the waiter have gone before `g`, without what happens after `g`? `writes` are all the writes that count.
 fn could_go(run: &Run, clocks: &Clocks, waiter: &Waiter, writes: &[u32], g: usize) -> Could {
     let aside = |&&w: &&u32| w as usize != g && !clocks.before_or_equal(g, w as usize);
-    let spins = waiter.action == Action::Look;
+    let spins = waiter.action == Action::Look && !waiter.yields;
     if spins && writes.iter().any(|w| aside(&w)) {
         // Any change lets it go on; but a lock that is taken and released need not be one.
-        let plain = |access: &Access| !access.effect.writes() || access.action.is_atomic();
+        let plain = |access: &Access| {
+            !access.effect.writes() || access.action.is_atomic() || access.action == Action::Yield
+        };
         let sure = writes.iter().all(|&w| run.accesses_of(w as usize).iter().all(plain));
         return if sure { Could::Yes } else { Could::Unknown };
     }
@@ -177,7 +189,11 @@ fn could_go(run: &Run, clocks: &Clocks, waiter: &Waiter, writes: &[u32], g: usiz
         let enabled = run.enabled_before(g).contains(waiter.thread);
         return if enabled { Could::Yes } else { Could::No };
     }
-    let kind = run.accesses_of(g).iter().find(|access| access.effect != Effect::Read);
+    if waiter.yields {
+        return Could::Unknown;
+    }
+    let kind =
+        run.accesses_of(g).iter().find(|access| access.effect != Effect::Read && access.loc.is_memory());
     match (kind.map(|access| access.action), waiter.action) {
         (Some(Action::Unlock | Action::ReadUnlock), Action::Lock)
         | (Some(Action::Unlock), Action::ReadLock) => Could::No,

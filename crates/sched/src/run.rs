@@ -1,5 +1,6 @@
 //! What one execution left behind: the steps taken, the accesses they made, and how it ended.
 
+use crate::cycle::Cycle;
 use crate::event::{Access, Action, Effect, Loc, Step, ThreadId, ThreadSet};
 use crate::failure::Failure;
 use std::panic::Location;
@@ -24,6 +25,10 @@ pub struct Run {
     pub enabled_at_end: ThreadSet,
     /// Who waits where the record of a stuck or abandoned run ends, for something other than the end of a thread.
     pub blocked: Vec<Blocked>,
+    /// Is the progress of threads among what steps touch ([`Loc::progress_of`])?
+    pub fair: bool,
+    /// The steps that were taken again and again, if that is why it ended.
+    pub cycle: Option<Cycle>,
     /// Was a claim made?
     pub claims: bool,
     /// The claims that were made in a step of their own, in the order they were made.
@@ -226,6 +231,7 @@ impl Run {
         self.threads.clear();
         self.blocked.clear();
         self.enabled_at_end = ThreadSet::EMPTY;
+        self.cycle = None;
         self.claims = false;
         self.claim_steps.clear();
         self.looks.clear();

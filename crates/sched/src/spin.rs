@@ -10,8 +10,17 @@
 //! that turns at most n times by such a counter would be taken for a spin that waits, and that is reported as a
 //! livelock, not passed over.
 //!
-//! A turn may also take a lock, look at what it protects, and release it: all is as it was. Such a thread must not wait
-//! while it holds the lock, so the head of the turn is found where it holds nothing that it takes in the turn.
+//! A turn may also take a lock, look at what it protects, and release it: all is as it was at its end. But it was not
+//! in between, and others can tell: a `try_lock` fails only while the turn lasts. What can be left out is such a turn that
+//! nobody else came by: without it the others see the same. So the thread waits until somebody else comes by what it
+//! took (locks it, tries to, unlocks it), or writes what it read; and if somebody did during its turn, it does not wait at all. Schedules
+//! without turns that nobody came by are all made, and every other reaches what one of these does. As somebody who goes round in the same way
+//! comes by in each of his turns, such turns end in a head ([`crate::fair`]) as well.
+//! The head of such a turn is found where the thread holds nothing that it takes in the turn.
+//!
+//! In general: a turn may be left out only if no other thread could tell *at any moment* that it takes place. A turn that
+//! only reads is of that kind. One that adds and takes back, swaps and swaps back, or stores what was there before is taken for
+//! one that writes.
 //!
 //! # Which turns are looked at
 //! Most loops retry because something has changed: a compare-and-exchange failed, a second look saw another value.
@@ -28,6 +37,7 @@
 //! was no candidate.
 
 use crate::event::Loc;
+use crate::location::Locations;
 
 /// What one thread has read since it last wrote.
 #[derive(Default)]
@@ -41,6 +51,31 @@ pub(crate) struct Spin {
     turn: Option<usize>,
     /// What it has taken and not given back since it last wrote, with the number of reads at that time.
     open: Vec<(Loc, usize)>,
+    /// What it took since it last wrote.
+    taken: Vec<Taken>,
+}
+
+/// Something that the thread took.
+#[derive(Clone, Copy)]
+struct Taken {
+    loc: Loc,
+    /// The number of reads then.
+    at: usize,
+    /// The number of visits there, if nobody else came since it was taken; otherwise what it would be.
+    visits: u32,
+}
+
+/// What an arrival at a place where the thread was before means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Nothing is known of it.
+    New,
+    /// The thread would only do the same again: it waits until something of what it read is written, or somebody else comes by
+    /// where it took something.
+    Waits {
+        /// Did it take something, and give it back?
+        visits: bool,
+    },
 }
 
 /// An arrival at a place where the thread was before.
@@ -76,6 +111,7 @@ impl Spin {
             self.heads.clear();
             self.open.clear();
             self.places = 0;
+            self.taken.clear();
         }
         self.turn = None;
     }
@@ -126,16 +162,24 @@ impl Spin {
 
     /// The thread took something that it will give back as it was, a lock for one. That is a read, and until it is
     /// given back the thread is in nobody's way only if it keeps it for whole turns.
-    pub(crate) fn open(&mut self, loc: Loc, version: u32, site: usize) {
+    pub(crate) fn open(&mut self, loc: Loc, version: u32, site: usize, visits: u32) {
         self.read(loc, version, site);
-        self.open.push((loc, self.reads.len() - 1));
+        let at = self.reads.len() - 1;
+        self.open.push((loc, at));
+        self.taken.push(Taken { loc, at, visits });
     }
 
-    /// It gave it back.
-    pub(crate) fn close(&mut self, loc: Loc) {
-        if let Some(last) = self.open.iter().rposition(|open| open.0 == loc) {
-            self.open.remove(last);
+    /// The thread comes by `loc`, the visit of that number.
+    pub(crate) fn visit(&mut self, loc: Loc, visits: u32) {
+        for taken in self.taken.iter_mut().filter(|taken| taken.loc == loc && taken.visits + 1 == visits) {
+            taken.visits = visits;
         }
+    }
+
+    /// It gave it back. Did it take it in this turn?
+    pub(crate) fn close(&mut self, loc: Loc) -> bool {
+        let last = self.open.iter().rposition(|open| open.0 == loc);
+        last.map(|last| self.open.remove(last)).is_some()
     }
 
     /// Has the thread, about to touch `loc` by the code at `site`, which has this `bit`, been here before? Then it may be
@@ -156,17 +200,21 @@ impl Spin {
         might
     }
 
-    /// The thread has been here before, and is in the local state that hashes to `state`. Returns whether it was here
+    /// The thread has been here before, and is in the local state that hashes to `state`. Says whether it was here
     /// before in the same state, with a candidate for a turn in between. Whether something it read since then has been
     /// written is left to [`Spin::ready`], so that the answer depends on what the thread did alone, and not on who was
     /// faster.
-    pub(crate) fn arrive(&mut self, loc: Loc, site: usize, state: u64) -> bool {
+    pub(crate) fn arrive(&mut self, loc: Loc, site: usize, state: u64) -> Arrival {
         let head = self.head(Place { loc, site }, state);
         let same = |before: &&Head| before.at < head.at && before.state == state;
         let before = self.before(&head).find(same).map(|before| before.at);
-        self.turn = before.filter(|&from| self.is_candidate(from, &head));
+        let from = before.filter(|&from| self.is_candidate(from, &head));
         self.heads.push(head);
-        self.turn.is_some()
+        self.turn = from;
+        match from {
+            None => Arrival::New,
+            Some(from) => Arrival::Waits { visits: self.taken.iter().any(|taken| taken.at >= from) },
+        }
     }
 
     /// An arrival at `place`.
@@ -220,12 +268,19 @@ impl Spin {
     }
 
     /// Could it see something new now?
-    pub(crate) fn ready(&self, version: impl Fn(Loc) -> u32) -> bool {
-        self.turn.is_none_or(|from| self.reads[from..].iter().any(|&(loc, seen, _)| version(loc) != seen))
+    pub(crate) fn ready(&self, locations: &Locations) -> bool {
+        self.turn.is_none_or(|from| {
+            self.reads[from..].iter().any(|&(loc, seen, _)| locations.version(loc) != seen)
+                || self.taken_from(from).any(|taken| locations.visits(taken.loc) != taken.visits)
+        })
     }
 
-    /// It was chosen to go on.
-    pub(crate) fn resume(&mut self) {
-        self.turn = None;
+    fn taken_from(&self, from: usize) -> impl Iterator<Item = &Taken> {
+        self.taken.iter().filter(move |taken| taken.at >= from)
+    }
+
+    /// It was chosen to go on. Had it only read?
+    pub(crate) fn resume(&mut self) -> bool {
+        self.turn.take().is_some_and(|from| self.taken_from(from).next().is_none())
     }
 }

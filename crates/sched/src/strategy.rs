@@ -51,6 +51,10 @@ pub trait Strategy {
         false
     }
 
+    /// From the run that is over on, steps touch more than they did before (`fair.rs`): whatever was worked out
+    /// from what steps of earlier runs touched must be forgotten, and the walk begins anew with the next run.
+    fn restart(&mut self) {}
+
     /// The run is over. Is there another to make?
     fn advance(&mut self, run: &Run) -> bool;
 }

@@ -4,8 +4,8 @@
 //! right away, and nobody can tell when it did that. Joining one is a step that waits. [`yield_now`] and [`sleep`] are
 //! nothing at all: every schedule is explored anyway, and time does not pass.
 //!
-//! A panic in flight belongs to the OS thread, so [`panicking`] is std's own: no other thread of the program goes while
-//! one panics.
+//! A panic in flight belongs to the OS thread, so [`panicking`] is std's own. Others may go while a thread unwinds: its panics
+//! go with it (`panic_count`).
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -86,7 +86,7 @@ impl<T> JoinHandle<T> {
                 }
                 packet.take()
             }
-            Inner::Never => Err(Box::new("the thread was not started: its creator was panicking")),
+            Inner::Never => Err(Box::new("the thread was not started: the execution was being taken down")),
         }
     }
 
@@ -218,7 +218,7 @@ impl Builder {
     }
 }
 
-/// Starts a thread of an execution; not while its creator panics, for then nobody else can go.
+/// Starts a thread of an execution; not while that is taken down.
 #[track_caller]
 fn start<'scope, F, T>(
     handle: Handle,
@@ -230,8 +230,7 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    if panicking() {
-        handle.misuse("a thread was created in a destructor while its creator panicked");
+    if handle.doomed() && panicking() {
         return None;
     }
     if let Some(name) = name {
@@ -397,17 +396,22 @@ pub fn run_numbered(count: usize, body: &dyn Fn(usize)) {
     }
 }
 
-/// Lets others go first, if they want to. Inside an exploration they can at any step.
+/// Lets others go first, if they want to. Inside an exploration they can at any step; a loop that yields in every turn
+/// lets them.
+#[track_caller]
 pub fn yield_now() {
-    if execution().is_none() {
-        std::thread::yield_now();
+    match execution() {
+        None => std::thread::yield_now(),
+        Some(handle) => handle.yields(),
     }
 }
 
-/// Sleeps. Inside an exploration no time passes.
+/// Sleeps. Inside an exploration no time passes, and it is as [`yield_now`].
+#[track_caller]
 pub fn sleep(duration: Duration) {
-    if execution().is_none() {
-        std::thread::sleep(duration);
+    match execution() {
+        None => std::thread::sleep(duration),
+        Some(handle) => handle.yields(),
     }
 }
 

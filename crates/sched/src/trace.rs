@@ -4,6 +4,7 @@
 
 use std::panic::Location;
 
+use crate::cycle::Cycle;
 use crate::event::{Action, Intent, ThreadId};
 
 /// A run in words.
@@ -11,6 +12,8 @@ use crate::event::{Action, Intent, ThreadId};
 pub struct Trace {
     /// Step by step.
     pub lines: Vec<Line>,
+    /// The steps that were taken again and again, if that is why the run ended.
+    pub cycle: Option<Cycle>,
 }
 
 /// One step in words.
@@ -52,6 +55,6 @@ impl Recorder {
     }
 
     pub(crate) fn finish(self) -> Trace {
-        Trace { lines: self.lines }
+        Trace { lines: self.lines, cycle: None }
     }
 }

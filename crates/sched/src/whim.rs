@@ -43,7 +43,7 @@ fn leave(failures: u32) {
 /// Does something that may fail without a reason do so, as part of the running step? Only if it `can`, and does not
 /// fail with a reason, or wake up, anyway. It looks all the same: what a step touches must not depend on what it finds (`dpor.rs`).
 pub(crate) fn strikes(handle: Handle, can: bool) -> bool {
-    if handle.spurious() == 0 || std::thread::panicking() {
+    if handle.spurious() == 0 {
         return false;
     }
     let (struck, left) = handle.take_whim(can);

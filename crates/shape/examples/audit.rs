@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use linpoint_shape::audit::audit;
+use linpoint_shape::audit::{Amount, Inside, audit};
 use linpoint_shape::layout::Layout;
 use linpoint_shape::prove::{Invariant, Settings, Verdict, prove};
 use linpoint_shape::refine::{self, Precision};
@@ -25,7 +25,8 @@ fn main() {
         // What was added to a proof is not in concrete states: there only runs say something.
         let heaps = if proof.precision == Precision::default() { heaps } else { 0 };
         let start = Instant::now();
-        let outcome = audit(&layout, &proof.points, &views, 1, states, heaps);
+        let amount = Amount { states, heaps, until: None };
+        let outcome = audit(&layout, &proof.points, &Inside::Views(&views), 1, &amount);
         wrong += usize::from(outcome.is_err());
         println!("{file}: {outcome:?}, {:.1} s", start.elapsed().as_secs_f64());
     }

@@ -31,6 +31,11 @@ impl<'w> Budget<'w> {
         Budget { until: time.map(|time| start + time), memory, start, watch }
     }
 
+    /// Is the time up?
+    pub fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() > until)
+    }
+
     /// What ran out, if something did, with so many structures, so many of them due, in so many bytes.
     pub fn spent(&self, structures: usize, waiting: usize, bytes: usize) -> Option<&'static str> {
         (self.watch)(Progress { structures, waiting, elapsed: self.start.elapsed() });

@@ -4,16 +4,20 @@
 //! program; [`recheck`] then goes through all steps once and believes nothing: views and records from the text, steps from the program. The steps themselves are compared with the interpreter's on random heaps, and the structures with its states by code that shares none of them ([`mod@crate::audit`]).
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 
-use crate::audit::audit;
 use crate::exec::{Point, Points};
+use crate::gate::{audit_views, explored};
 use crate::initial::initial;
 use crate::layout::Layout;
+use crate::own::reference;
+use crate::prove::with_specification;
 use crate::refine::{self, Precision};
 use crate::run::Steps;
 use crate::samples::{sample, without_queries};
+use crate::scope::Scope;
 use crate::store::{Domain, Store};
 use crate::structure::{Effect, MOST_NODES, Node, Structure, Thread};
 use crate::threads::End;
@@ -25,11 +29,8 @@ const EFFECTS: [Effect; 6] =
 /// So many steps on random heaps are compared with the interpreter's.
 const SAMPLES: u64 = 20_000;
 
-/// So many states of random runs are looked up, with all that can happen next.
-const STATES: u64 = 3000;
-
-/// So many random heaps are made, of which those count that the certificate stands for.
-const HEAPS: u64 = 20_000;
+/// What the second looks take at the most, each.
+const LOOKS: Duration = Duration::from_secs(5);
 
 /// Writes a proof for any number of threads.
 pub fn write(layout: &Layout<'_>, points: &Points, precision: &Precision, found: &Found) -> String {
@@ -73,19 +74,54 @@ fn line(s: &Structure) -> String {
     out
 }
 
-/// Reads a certificate and checks that it is a proof of the program: how many views and records it has.
+/// Reads a certificate and checks that it is a proof of the program, by all means that there are: how many views and records it has.
 ///
 /// # Errors
-/// What is wrong with the text, or with the proof.
-pub fn recheck(program: &Program, text: &str) -> Result<(usize, usize), String> {
+/// What is wrong with the text, or with the proof; or that the time is up.
+pub fn recheck(program: &Program, text: &str, until: Option<Instant>) -> Result<(usize, usize), String> {
+    let read = read(program, text, until)?;
+    read.closed(until)?;
+    let Read { layout, points, precision, found } = &read;
+    audited(layout, points, precision, found)?;
+    if explored(&with_specification(layout), layout, Scope::Any, Duration::from_secs(1)).is_some() {
+        return Err("a run of a small client is wrong".into());
+    }
+    Ok((found.views.all.len(), found.records.all.len()))
+}
+
+/// Reads a certificate and checks only that its structures are closed under every step.
+///
+/// # Errors
+/// What is wrong with the text, or with the proof; or that the time is up.
+pub fn closed(program: &Program, text: &str, until: Option<Instant>) -> Result<(), String> {
+    read(program, text, until)?.closed(until)
+}
+
+/// A certificate that was read.
+struct Read<'p> {
+    layout: Layout<'p>,
+    points: Points,
+    precision: Precision,
+    found: Found,
+}
+
+impl Read<'_> {
+    fn closed(&self, until: Option<Instant>) -> Result<(), String> {
+        let steps = Steps { layout: &self.layout, points: &self.points };
+        is_inductive(&steps, &initial(&self.layout, 1)?, &self.found, until)
+    }
+}
+
+fn read<'p>(program: &'p Program, text: &str, until: Option<Instant>) -> Result<Read<'p>, String> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default();
     if head != format!("linpoint shape certificate 2 {}", program.name) {
         return Err("this is no certificate of this program".into());
     }
     let precision = read_precision(lines.next().unwrap_or_default())?;
-    let layout = &refine::layout(program, &precision)?;
-    let points = read_points(layout, lines.next().unwrap_or_default())?;
+    let reference = reference(program, until)?;
+    let layout = refine::layout(&Layout::of(program, reference.object, reference.roles)?, &precision)?;
+    let points = read_points(&layout, lines.next().unwrap_or_default())?;
     let mut found = Found {
         end: End::Proved,
         views: Store::new(precision.domain()),
@@ -98,15 +134,16 @@ pub fn recheck(program: &Program, text: &str) -> Result<(usize, usize), String> 
         let bad = || format!("a line that is no structure: {line}");
         match words.next() {
             Some("view") => {
-                let s = read_structure(layout, &mut words).ok_or_else(bad)?;
+                let s = read_structure(&layout, &mut words).ok_or_else(bad)?;
                 found.views.add(&(), s).map_err(|_| bad())?;
             }
             Some("record") => {
                 let node: u16 = words.next().and_then(|word| word.parse().ok()).ok_or_else(bad)?;
                 let edge: u16 = words.next().and_then(|word| word.parse().ok()).ok_or_else(bad)?;
                 let edges = layout.program.nodes.get(usize::from(node)).map_or(0, |node| node.edges.len());
-                let s =
-                    read_structure(layout, &mut words).filter(|s| s.threads[0].pc == node).ok_or_else(bad)?;
+                let s = read_structure(&layout, &mut words)
+                    .filter(|s| s.threads[0].pc == node)
+                    .ok_or_else(bad)?;
                 if usize::from(edge) >= edges {
                     return Err(bad());
                 }
@@ -119,24 +156,18 @@ pub fn recheck(program: &Program, text: &str) -> Result<(usize, usize), String> 
             _ => return Err(bad()),
         }
     }
-    let steps = Steps { layout, points: &points };
-    is_inductive(&steps, &initial(layout, 1)?, &found)?;
-    audited(program, &points, &precision, &found)?;
-    Ok((found.views.all.len(), found.records.all.len()))
+    Ok(Read { layout, points, precision, found })
 }
 
 /// Both against the interpreter: the steps that the closure was found with, on random heaps; and the structures themselves, without these steps.
-fn audited(program: &Program, points: &Points, precision: &Precision, found: &Found) -> Result<(), String> {
-    let program = without_queries(program);
-    let layout = Layout::new(&program)?;
-    let (_, miss) = sample(&Steps { layout: &layout, points }, 1, SAMPLES);
+fn audited(layout: &Layout<'_>, points: &Points, precision: &Precision, found: &Found) -> Result<(), String> {
+    let program = without_queries(layout.program);
+    let plain = Layout::of(&program, layout.object, layout.roles.clone())?;
+    let (_, miss) = sample(&Steps { layout: &plain, points }, 1, SAMPLES);
     if miss.is_some() {
         return Err("a step of the analysis does not cover the interpreter's".into());
     }
-    let views = refine::forget(&layout, &found.views).map_err(|_| "a structure that is too large")?;
-    // What refinement added to a proof is not in concrete states: there only runs say something.
-    let heaps = if *precision == Precision::default() { HEAPS } else { 0 };
-    audit(&layout, points, &views, 1, STATES, heaps).map(|_| ())
+    audit_views(layout, points, precision, &found.views, Instant::now() + LOOKS).map(|_| ())
 }
 
 fn read_precision(line: &str) -> Result<Precision, String> {

@@ -2,6 +2,8 @@
 //!
 //! Every view's own steps, and every record's step to every heap that some view shows, once, with nothing added.
 
+use std::time::Instant;
+
 use rustc_hash::FxHashMap;
 
 use crate::interference::{ANYONE, Shared, interference, shaken, shared_part};
@@ -11,18 +13,26 @@ use crate::run::{Halt, Steps, Ways};
 use crate::structure::{IDLE, Structure, Thread};
 use crate::views::Found;
 
+const LATE: &str = "the time limit came first";
+
 /// Does the closure of a set of views and records stay within it?
 ///
 /// # Errors
-/// What leads out of it, or goes wrong.
-pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> Result<(), String> {
+/// What leads out of it, or goes wrong; or that the time is up.
+pub fn is_inductive(
+    steps: &Steps<'_, '_>,
+    start: &Structure,
+    found: &Found,
+    until: Option<Instant>,
+) -> Result<(), String> {
     if !found.views.covers(&(), start) {
         return Err("the initial state is not covered".into());
     }
     if found.views.all.iter().any(|view| holds_nameless(steps.layout, view)) {
         return Err("a lock on a record that no variable leads to".into());
     }
-    own_steps(steps, found)?;
+    let late = || until.is_some_and(|until| Instant::now() > until);
+    own_steps(steps, found, &late)?;
     // Threads by the heap that they see, heaps by what they share with records.
     let mut threads: FxHashMap<Structure, Vec<Thread>> = FxHashMap::default();
     for view in &found.views.all {
@@ -38,6 +48,9 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
     let met = |(heap, threads): &(&Structure, &Vec<Thread>)| -> Result<(), String> {
         let mut after: Vec<Structure> = Vec::new();
         for &record in records.get(&shared_part(steps.layout, heap)).into_iter().flatten() {
+            if late() {
+                return Err(LATE.into());
+            }
             let next = interference(steps, heap, &found.records.all[record], found.steps_of[record]);
             after.extend(next.map_err(|halt| crate::threads::trouble(&halt))?);
         }
@@ -58,11 +71,14 @@ pub fn is_inductive(steps: &Steps<'_, '_>, start: &Structure, found: &Found) -> 
     in_parallel(&heaps, met).into_iter().collect()
 }
 
-fn own_steps(steps: &Steps<'_, '_>, found: &Found) -> Result<(), String> {
+fn own_steps(steps: &Steps<'_, '_>, found: &Found, late: &(impl Fn() -> bool + Sync)) -> Result<(), String> {
     let cuts = cuts(steps.layout, steps.points);
     let ops: Vec<usize> = (0..steps.layout.roles.len()).collect();
     let fail = |halt: Halt| crate::threads::trouble(&halt);
     let own = |view: &Structure| -> Result<(), String> {
+        if late() {
+            return Err(LATE.into());
+        }
         let pc = view.threads[0].pc;
         let mut out = Vec::new();
         if pc == IDLE {

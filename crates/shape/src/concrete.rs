@@ -162,7 +162,7 @@ impl<'a, 'p> World<'a, 'p> {
                 .step(&mut next.state, thread, edge, &mut choices, &mut events)
                 .map_err(|error| error.to_string())?;
             if outcome != Outcome::Disabled {
-                self.made(from, &mut next, thread, pc, edge);
+                self.made(from, &mut next, (thread, pc, edge), &events);
                 self.publish(from, &mut next);
                 self.offers(from, &mut next, thread);
                 self.marks(&mut next, thread, (pc.0, edge as u16), &from.state, &events)?;
@@ -205,8 +205,9 @@ impl<'a, 'p> World<'a, 'p> {
                         Point::Own => self.take_effect(next, thread)?,
                         Point::Help(bit) => self.help(next, *bit),
                         Point::Meet(local) => {
-                            let offer = self.machine.local(before, thread, usize::from(*local)) as usize - 1;
-                            let Some(&owner) = next.offers.get(&offer) else {
+                            let offer = self.machine.local(before, thread, usize::from(*local));
+                            let cell = usize::try_from(offer - 1).ok();
+                            let Some(&owner) = cell.and_then(|cell| next.offers.get(&cell)) else {
                                 return Err("an offer that is not live is taken".into());
                             };
                             self.meet(next, owner);
@@ -249,15 +250,22 @@ impl<'a, 'p> World<'a, 'p> {
     }
 
     /// Who made which record, where places are used again: until a shared pointer or the link of a record that is not such a one is made to lead to it.
-    fn made(&self, from: &Concrete, next: &mut Concrete, thread: usize, pc: NodeId, edge: usize) {
+    fn made(
+        &self,
+        from: &Concrete,
+        next: &mut Concrete,
+        (thread, pc, edge): (usize, NodeId, usize),
+        events: &[Event],
+    ) {
         if self.layout.freed == 0 {
             return;
         }
-        for action in &self.layout.program.node(pc).edges[edge].actions {
-            if let Action::New { local, record, .. } = action
-                && self.layout.program.records[record.index()].freed
-            {
-                let cell = self.machine.local(&next.state, thread, local.index()) as usize - 1;
+        let again = events.iter().filter_map(|event| match event {
+            Event::Reuse(cell) => Some(*cell),
+            Event::Point(_) | Event::Claim(_) | Event::Acted { .. } => None,
+        });
+        for cell in (self.machine.cells(&from.state)..self.machine.cells(&next.state)).chain(again) {
+            if self.layout.program.records[self.machine.cell(&next.state, cell).0].freed {
                 next.owned.insert(cell, thread);
             }
         }

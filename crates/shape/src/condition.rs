@@ -97,6 +97,7 @@ impl Exec<'_, '_> {
             return Ok(());
         }
         self.s.nodes[node].row = left;
+        self.differ(node)?;
         self.tidy()
     }
 }

@@ -54,11 +54,11 @@ pub fn cover(
                 }
             }
             if let (Some(whole), true) = (whole, rests) {
-                let order = crate::threads::all_orders(threads);
+                let order = crate::symmetry::permutations(threads).unwrap_or_default();
                 let s = world.seen_by(&state, &all, key);
                 let covered = order
                     .iter()
-                    .any(|order| whole.covers(&(), &crate::threads::permuted(steps.layout, &s, order)));
+                    .any(|order| whole.covers(&(), &crate::symmetry::permuted(steps.layout, &s, order)));
                 coverage.asked += 1;
                 coverage.missed += usize::from(!covered);
             }

@@ -162,8 +162,7 @@ pub fn words(layout: &Layout<'_>, s: &Structure, index: usize) -> (Vec<String>, 
                 words.push(format!("{name}@{thread}"));
             }
         }
-        let mut own =
-            vec![(layout.argument, "argument"), (layout.answer, "answer"), (layout.held, "locked by")];
+        let mut own = vec![(layout.argument, "argument"), (layout.answer, "answer")];
         if layout.offer_kind != 0 {
             own.push((layout.offer, "offer of"));
         }
@@ -173,6 +172,14 @@ pub fn words(layout: &Layout<'_>, s: &Structure, index: usize) -> (Vec<String>, 
         for (bit, name) in own {
             if mask & layout.bit(thread, bit) != 0 {
                 words.push(format!("{name}@{thread}"));
+            }
+        }
+        let record = layout.record_of(mask);
+        for (number, field) in
+            layout.program.records.get(record).iter().flat_map(|r| r.fields.iter().enumerate())
+        {
+            if layout.held_field(thread, record, number as u16).is_some_and(|bit| mask & bit != 0) {
+                words.push(format!("{} held by@{thread}", field.name));
             }
         }
     }

@@ -119,8 +119,12 @@ pub struct Layout<'p> {
     pub argument: LocalBit,
     /// The node that the reference gave back.
     pub answer: LocalBit,
-    /// Nodes whose lock the thread holds.
-    pub held: LocalBit,
+    /// The first bit of locks that the thread holds, one for each lock field of a record.
+    pub locks: LocalBit,
+    /// How many lock fields the record with most of them has.
+    pub most_locks: u32,
+    /// Which of its record's locks each field is, of fields that are locks.
+    pub lock_bit: Vec<Vec<Option<u32>>>,
     /// The live offer of the thread's argument, if the program makes offers.
     pub offer: LocalBit,
     /// The kinds of records that are offers: a value and no link.
@@ -175,9 +179,14 @@ impl<'p> Layout<'p> {
                 let object = object(program)?;
                 (object, roles(program, object)?)
             }
-            _ => crate::own::reference(program)?,
+            _ => crate::own::reference(program, None).map(|found| (found.object, found.roles))?,
         };
         Layout::of(program, object, roles)
+    }
+
+    /// The same program once more, with nothing added to it.
+    pub(crate) fn plain(&self) -> Result<Layout<'p>, Refusal> {
+        Layout::of(self.program, self.object, self.roles.clone())
     }
 
     /// The same, for a program that is to be compared with this object.
@@ -205,14 +214,16 @@ impl<'p> Layout<'p> {
             local_bit: Vec::new(),
             argument: LocalBit(0),
             answer: LocalBit(1),
-            held: LocalBit(2),
-            offer: LocalBit(3),
+            locks: LocalBit(2),
+            most_locks: 0,
+            lock_bit: Vec::new(),
+            offer: LocalBit(2),
             offer_kind: 0,
             freed: 0,
             owned: 0,
             gone: 0,
             records: 0,
-            mine: LocalBit(4),
+            mine: LocalBit(2),
             data_locals: (0, 0),
             version: vec![None; program.globals.len()],
             scalar: Vec::new(),
@@ -252,14 +263,26 @@ impl<'p> Layout<'p> {
     pub fn naming(&self, threads: usize) -> Mask {
         let mut mask = self.shared;
         for thread in 0..threads {
-            mask |= self.thread_bits(thread) & !self.bit(thread, self.held);
+            mask |= self.thread_bits(thread) & !self.held(thread);
         }
         mask & !self.makers(threads)
     }
 
-    /// How many threads a mask has room for.
+    /// The locks of a record that a thread holds: one bit for each lock field.
+    pub fn held(&self, thread: usize) -> Mask {
+        ((1 << self.most_locks) - 1) << (self.threads_from + thread as u32 * self.width + self.locks.0)
+    }
+
+    /// That a thread holds the lock in this field of a record.
+    pub fn held_field(&self, thread: usize, record: usize, field: u16) -> Option<Mask> {
+        let number = self.lock_bit[record][usize::from(field)]?;
+        Some(self.bit(thread, LocalBit(self.locks.0 + number)))
+    }
+
+    /// How many threads a mask, and the word of a lock, have room for.
     pub fn most_threads(&self) -> usize {
-        ((Mask::BITS - self.threads_from) / self.width.max(1)) as usize
+        let room = ((Mask::BITS - self.threads_from) / self.width.max(1)) as usize;
+        room.min(STRANGER as usize - 1)
     }
 
     /// The class of a node's key.
@@ -296,13 +319,14 @@ impl<'p> Layout<'p> {
         if self.program.sizes.len() > 1 || !is_constant(e) || !is_constant(lo) || !is_constant(hi) {
             return class::ANY;
         }
-        let sizes = [0, 1, 2, 3, 10, 1000];
-        let all = |holds: &dyn Fn(i64, i64, i64) -> bool| {
-            sizes.iter().all(|&size| holds(value(e, size), value(lo, size), value(hi, size)))
+        // Both sides are linear in the size, so one is below the other for all sizes if it is for none at all, and the distance does not shrink.
+        let below = |a: &Expr, b: &Expr| {
+            let distance = |size| value(b, size) - value(a, size);
+            distance(0) > 0 && distance(1) >= distance(0)
         };
-        if all(&|e, lo, _| e < lo) {
+        if below(e, lo) {
             class::MIN
-        } else if all(&|e, _, hi| e > hi) {
+        } else if below(hi, e) {
             class::MAX
         } else {
             class::ANY
@@ -320,7 +344,7 @@ impl<'p> Layout<'p> {
     }
 }
 
-fn object(program: &Program) -> Result<Object, Refusal> {
+pub(crate) fn object(program: &Program) -> Result<Object, Refusal> {
     let spec = match &program.spec {
         SpecSource::Builtin(spec) => spec,
         _ => return Err("no built-in specification".into()),
@@ -336,7 +360,7 @@ fn object(program: &Program) -> Result<Object, Refusal> {
     }
 }
 
-fn roles(program: &Program, object: Object) -> Result<Vec<Role>, Refusal> {
+pub(crate) fn roles(program: &Program, object: Object) -> Result<Vec<Role>, Refusal> {
     let SpecSource::Builtin(spec) = &program.spec else { return Err("no specification".into()) };
     let role = |name: &str| match (object, name) {
         (Object::Stack, "push") | (Object::Queue, "enqueue") => Some(Role::Insert),

@@ -22,7 +22,8 @@
 //! 3. *Answers.* The reference's steps are a sequential history, each between the call and the return of its operation, checked at the return. An answer without effect was right at some moment in between, and is put there.
 //! 4. *Threads.* [`views`]: each thread's part of each state is covered, by induction over steps.
 //! 5. *Closure.* Before a proof is told, a second pass finds that no step leads out of its structures ([`views::is_inductive`]).
-//! 6. *Tests.* [`concrete`] has the same semantics on concrete states, written apart; [`cover`] looks up every state it reaches.
+//! 6. *Gates.* Nor is it told before concrete states were looked up in its structures ([`mod@audit`]), and small clients explored without any reduction (`gate.rs`).
+//! 7. *Tests.* [`concrete`] has the same semantics on concrete states, written apart; [`cover`] looks up every state it reaches.
 //!
 //! The crate prints nothing and reads no files.
 
@@ -35,6 +36,7 @@ mod condition;
 pub mod cover;
 pub mod draw;
 pub mod exec;
+mod gate;
 mod heaps;
 mod index;
 pub mod infer;
@@ -55,8 +57,10 @@ pub mod refine;
 pub mod refute;
 pub mod run;
 pub mod samples;
+pub mod scope;
 pub mod store;
 pub mod structure;
+mod symmetry;
 pub mod threads;
 mod value;
 pub mod views;

@@ -79,7 +79,7 @@ pub(crate) fn merge(
 
 /// The mask of a record with these two images; `None` if both threads would hold its lock, or have made it for an offer.
 fn pair(layout: &Layout<'_>, a: Mask, b: Mask) -> Option<Mask> {
-    let mut one = layout.bit(0, layout.held);
+    let mut one = layout.held(0);
     if layout.offer_kind != 0 {
         one |= layout.bit(0, layout.offer);
     }
@@ -230,7 +230,10 @@ impl Work<'_, '_> {
                 }
                 if node.mask & layout.nonuniform != 0 {
                     new.other = self.row(node, &of_a, &of_b, |node| node.other);
-                    if new.other == 0 && !node.many {
+                    // Its two links differ.
+                    let one =
+                        new.row.is_power_of_two() && !self.nodes[new.row.trailing_zeros() as usize].many;
+                    if !node.many && (new.other == 0 || one && new.row == new.other) {
                         return false;
                     }
                 }

@@ -5,7 +5,8 @@
 //! 3. If nothing was proved: small clients are explored for a run that shows what is wrong.
 //! 4. If there is none, the candidates that took too long are tried again; then those that failed, with more told apart ([`mod@crate::refine`]); and then larger clients.
 //!
-//! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]).
+//! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]), and told only after a second look at it
+//! by code that shares no step with the analysis (`gate.rs`).
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -13,30 +14,24 @@ use std::time::{Duration, Instant};
 use linpoint_history::{Builtin, Kind, Spec as _};
 use linpoint_lang::Program;
 use linpoint_lang::program::{MarkKind, SpecSource};
-use linpoint_model::Mode;
+use linpoint_model::{Mode, Workload};
 
 use crate::budget::{Budget, Progress};
 use crate::exec::Points;
+use crate::gate::{Objection, look_again};
 use crate::infer::candidates;
 use crate::initial::initial;
-use crate::layout::{Layout, Object, Role};
+use crate::layout::{Layout, Object};
+use crate::own;
 use crate::refine::{self, Precision};
 use crate::refute::{Refutation, refute};
 use crate::run::{Halt, Steps};
 use crate::store::Domain;
-use crate::threads::{self, Client, End};
+use crate::threads::{self, End};
 use crate::views;
 
-/// How many threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Any number.
-    Any,
-    /// So many, each calling anything.
-    Threads(usize),
-    /// So many that only insert, and so many that only take; of a set, that only add and only remove.
-    Roles(usize, usize),
-}
+pub use crate::own::{CALLS, Ends};
+pub use crate::scope::Scope;
 
 /// Which points to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +59,8 @@ pub struct Settings {
     pub memory: usize,
     /// Look for a run that shows what is wrong, if there is no proof.
     pub refute: bool,
+    /// A proof is looked at a second time for at most this long before it is told.
+    pub second_look: Duration,
 }
 
 impl Default for Settings {
@@ -75,6 +72,7 @@ impl Default for Settings {
             time: None,
             memory: 4 << 30,
             refute: true,
+            second_look: Duration::from_secs(1),
         }
     }
 }
@@ -99,6 +97,8 @@ pub struct Proof {
     pub given_failed: bool,
     /// What is told apart beside names and kinds, because the proof failed without.
     pub precision: Precision,
+    /// How it is known that the operations of the reference end.
+    pub ends: Ends,
 }
 
 /// Why nothing was proved.
@@ -168,6 +168,7 @@ pub fn prove_watched(program: &Program, settings: &Settings, watch: &dyn Fn(Prog
         reached: 0,
         late: Vec::new(),
         failed: Vec::new(),
+        ends: Ends::Always,
     };
     let verdict = attempt.run();
     Report { verdict, structures: attempt.structures, tried: attempt.tried, elapsed: start.elapsed() }
@@ -188,6 +189,8 @@ struct Attempt<'p, 's> {
     late: Vec<Points>,
     /// Candidates that failed, and where.
     failed: Vec<(Points, Halt)>,
+    /// How it is known that the operations of the reference end.
+    ends: Ends,
 }
 
 impl Attempt<'_, '_> {
@@ -197,47 +200,77 @@ impl Attempt<'_, '_> {
     }
 
     fn run(&mut self) -> Verdict {
-        let mode = if self.settings.points == Choice::Given { Mode::AtPoints } else { Mode::Anywhere };
-        match Layout::new(self.program) {
-            Err(reason) => self.gap = Some(Gap { reason, halt: None }),
+        let until = self.settings.time.map(|time| self.start + time);
+        let reference = own::reference(self.program, until);
+        let layout = match &reference {
+            Ok(found) => Layout::of(self.program, found.object, found.roles.clone()),
+            Err(reason) => Err(reason.clone()),
+        };
+        let roles = reference.as_ref().ok().map(|found| found.roles.as_slice());
+        match &layout {
+            Err(reason) => self.gap = Some(Gap { reason: reason.clone(), halt: None }),
             Ok(layout) => {
-                if let Some(proof) = self.attempts(&layout) {
-                    return Verdict::Proved(Box::new(proof));
+                self.ends = reference.as_ref().map_or(Ends::Always, |found| found.ends);
+                if let Some(proof) = self.attempts(layout) {
+                    return self.looked_at(layout, proof);
                 }
             }
         }
         if !self.settings.refute {
             return self.not_proved();
         }
-        let sizes = [(2, 2)];
-        let memory = self.settings.memory;
-        let named = with_specification(self.program);
-        if let Some(found) = refute(&named, mode, self.left(SMALL_CLIENTS), &sizes, memory) {
-            return Verdict::Refuted(Box::new(found));
+        let named = layout.as_ref().map_or(Cow::Borrowed(self.program), with_specification);
+        let clients = self.program.clients.iter().map(Workload::of);
+        let mut workloads = self.settings.scope.workloads(&named, roles, &[(2, 2)]);
+        workloads.extend(clients.filter(|client| self.settings.scope.contains(roles, client)));
+        if let Some(found) = self.refuted(&named, SMALL_CLIENTS, workloads) {
+            return found;
         }
-        if let Ok(layout) = Layout::new(self.program) {
-            for points in std::mem::take(&mut self.late) {
-                let left = self.left(Duration::from_secs(3600));
-                let precision = refine::by_hand(&layout);
-                let before = self.structures;
-                match self.analyse(&layout, &points, &precision, left) {
-                    Ok(invariant) => {
-                        let given_failed = self.gives_points();
-                        let proof = Proof { points, invariant, given_failed, precision };
-                        return Verdict::Proved(Box::new(proof));
-                    }
-                    Err(gap) => self.explain(gap, before),
-                }
+        if let Ok(layout) = &layout
+            && let Some(proof) = self.later(layout).or_else(|| self.refined(layout))
+        {
+            return self.looked_at(layout, proof);
+        }
+        let workloads = self.settings.scope.workloads(&named, roles, &[(3, 1), (3, 2), (2, 3)]);
+        self.refuted(&named, LARGE_CLIENTS, workloads).unwrap_or_else(|| self.not_proved())
+    }
+
+    fn refuted(&self, named: &Program, most: Duration, workloads: Vec<Workload>) -> Option<Verdict> {
+        let mode = if self.settings.points == Choice::Given { Mode::AtPoints } else { Mode::Anywhere };
+        let found = refute(named, mode, self.left(most), workloads, self.settings.memory)?;
+        Some(Verdict::Refuted(Box::new(found)))
+    }
+
+    /// A proof is told only after it was looked at a second time, by other code.
+    fn looked_at(&mut self, layout: &Layout<'_>, proof: Proof) -> Verdict {
+        let most = self.settings.second_look;
+        let least = self.settings.time.map_or(most, |time| most.min(time / 10));
+        let named = with_specification(layout);
+        match look_again(layout, &named, self.settings.scope, &proof, self.left(most).max(least)) {
+            Ok(()) => Verdict::Proved(Box::new(proof)),
+            Err(Objection::Run(found)) => Verdict::Refuted(found),
+            Err(Objection::Structures(why)) => {
+                let reason = format!("there was a proof, but a second look at its structures failed: {why}");
+                Verdict::NotProved(Gap { reason, halt: None })
             }
         }
-        if let Some(proof) = self.refined() {
-            return Verdict::Proved(Box::new(proof));
+    }
+
+    /// Tries candidates again that took too long.
+    fn later(&mut self, layout: &Layout<'_>) -> Option<Proof> {
+        for points in std::mem::take(&mut self.late) {
+            let left = self.left(Duration::from_secs(3600));
+            let precision = refine::by_hand(layout);
+            let before = self.structures;
+            match self.analyse(layout, &points, &precision, left) {
+                Ok(invariant) => {
+                    let given_failed = self.gives_points();
+                    return Some(Proof { points, invariant, given_failed, precision, ends: self.ends });
+                }
+                Err(gap) => self.explain(gap, before),
+            }
         }
-        let sizes = [(3, 1), (3, 2), (2, 3)];
-        if let Some(found) = refute(&named, mode, self.left(LARGE_CLIENTS), &sizes, memory) {
-            return Verdict::Refuted(Box::new(found));
-        }
-        self.not_proved()
+        None
     }
 
     fn not_proved(&mut self) -> Verdict {
@@ -261,7 +294,8 @@ impl Attempt<'_, '_> {
             let left = self.left(Duration::from_secs(3600));
             match self.analyse(layout, &Points::Given, &precision, left) {
                 Ok(invariant) => {
-                    return Some(Proof { points: Points::Given, invariant, given_failed: false, precision });
+                    let (points, ends) = (Points::Given, self.ends);
+                    return Some(Proof { points, invariant, given_failed: false, precision, ends });
                 }
                 Err(gap) => {
                     self.remember(&Points::Given, &gap);
@@ -282,7 +316,10 @@ impl Attempt<'_, '_> {
             self.tried += 1;
             let before = self.structures;
             match self.analyse(layout, &points, &precision, self.left(FIRST_TRY)) {
-                Ok(invariant) => return Some(Proof { points, invariant, given_failed: given, precision }),
+                Ok(invariant) => {
+                    let ends = self.ends;
+                    return Some(Proof { points, invariant, given_failed: given, precision, ends });
+                }
                 Err(gap) => {
                     self.remember(&points, &gap);
                     if gap.halt.is_none() {
@@ -311,16 +348,16 @@ impl Attempt<'_, '_> {
     }
 
     /// Tries what failed again with more told apart, as long as that gets it further.
-    fn refined(&mut self) -> Option<Proof> {
+    fn refined(&mut self, plain: &Layout<'_>) -> Option<Proof> {
         let start = Instant::now();
         for (points, halt) in std::mem::take(&mut self.failed) {
             let mut halt = halt;
-            let mut precision = refine::by_hand(&Layout::new(self.program).ok()?);
-            while let Some(found) = self.finer(&points, &precision, &halt, start) {
+            let mut precision = refine::by_hand(plain);
+            while let Some(found) = self.finer(plain, &points, &precision, &halt, start) {
                 match found {
                     (precision, Ok(invariant)) => {
                         let given_failed = self.gives_points() && points != Points::Given;
-                        return Some(Proof { points, invariant, given_failed, precision });
+                        return Some(Proof { points, invariant, given_failed, precision, ends: self.ends });
                     }
                     (more, Err(further)) => (precision, halt) = (more, further),
                 }
@@ -332,17 +369,18 @@ impl Attempt<'_, '_> {
     /// The first finer precision that proves it, or with which it does not fail at the same place.
     fn finer(
         &mut self,
+        plain: &Layout<'_>,
         points: &Points,
         precision: &Precision,
         halt: &Halt,
         start: Instant,
     ) -> Option<(Precision, Result<Invariant, Halt>)> {
-        for more in refine::candidates(self.program, precision, halt) {
+        for more in refine::candidates(plain, precision, halt) {
             let left = self.left(REFINING.saturating_sub(start.elapsed()));
             if left.is_zero() {
                 return None;
             }
-            let layout = refine::layout(self.program, &more).ok()?;
+            let layout = refine::layout(plain, &more).ok()?;
             self.tried += 1;
             match self.analyse(&layout, points, &more, left) {
                 Ok(invariant) => return Some((more, Ok(invariant))),
@@ -365,13 +403,12 @@ impl Attempt<'_, '_> {
         let steps = Steps { layout, points };
         let budget = Budget::new(Some(time), self.settings.memory, self.watch);
         let refused = |reason: String| Gap { reason, halt: None };
-        let Some(client) = self.client(layout) else {
+        let Some(client) = self.settings.scope.client(&layout.roles) else {
             let start = initial(layout, 1).map_err(refused)?;
             let found = views::analyse(&steps, start.clone(), precision.domain(), &budget);
             self.structures += found.views.all.len();
             closed(&found.end)?;
-            views::is_inductive(&steps, &start, &found)
-                .map_err(|why| refused(format!("the recheck failed: {why}")))?;
+            views::is_inductive(&steps, &start, &found, budget.until).map_err(refused)?;
             return Ok(Invariant::Views(found));
         };
         if client.threads.len() > layout.most_threads() {
@@ -381,35 +418,17 @@ impl Attempt<'_, '_> {
         let found = threads::analyse(&steps, start.clone(), &client, self.settings.domain, &budget);
         self.structures += found.store.all.len();
         closed(&found.end)?;
-        threads::is_inductive(&steps, &start, &client, &found)
-            .map_err(|why| refused(format!("the recheck failed: {why}")))?;
+        threads::is_inductive(&steps, &start, &client, &found, budget.until).map_err(refused)?;
         Ok(Invariant::Whole(found))
-    }
-
-    fn client(&self, layout: &Layout<'_>) -> Option<Client> {
-        match self.settings.scope {
-            Scope::Any => None,
-            Scope::Threads(count) => Some(Client::general(layout, count)),
-            Scope::Roles(producers, consumers) => {
-                let with = |wanted: &dyn Fn(Role) -> bool| -> Vec<usize> {
-                    (0..layout.roles.len()).filter(|&op| wanted(layout.roles[op])).collect()
-                };
-                let put = with(&|role| matches!(role, Role::Insert | Role::Add));
-                let get = with(&|role| matches!(role, Role::Take | Role::Remove));
-                let mut threads = vec![put; producers];
-                threads.extend(vec![get; consumers]);
-                Some(Client { threads })
-            }
-        }
     }
 }
 
 /// A program without a specification whose own code alone is a known object, with that object for one: runs are judged by it.
-fn with_specification(program: &Program) -> Cow<'_, Program> {
+pub(crate) fn with_specification<'p>(layout: &Layout<'p>) -> Cow<'p, Program> {
+    let program = layout.program;
     if !matches!(program.spec, SpecSource::Nothing) {
         return Cow::Borrowed(program);
     }
-    let Ok(layout) = Layout::new(program) else { return Cow::Borrowed(program) };
     let spec = Builtin::new(match layout.object {
         Object::Stack => Kind::Stack,
         Object::Queue => Kind::Queue,

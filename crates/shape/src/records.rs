@@ -143,7 +143,7 @@ pub(crate) fn cut(
 ) -> Option<((u16, u16), Structure)> {
     let mut record = view.clone();
     let own = layout.thread_bits(0);
-    let held = layout.bit(0, layout.held);
+    let held = layout.held(0);
     let pc = view.threads[0].pc;
     let locks = view.nodes.iter().any(|node| node.mask & held != 0);
     let thread = &mut record.threads[0];
@@ -211,6 +211,6 @@ impl Layout<'_> {
 
 /// Is there a lock on a record that no variable leads to?
 pub(crate) fn holds_nameless(layout: &Layout<'_>, s: &Structure) -> bool {
-    let held = layout.bit(0, layout.held);
+    let held = layout.held(0);
     s.nodes.iter().any(|node| node.many && node.mask & held != 0)
 }

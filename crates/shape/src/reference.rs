@@ -87,7 +87,7 @@ impl Exec<'_, '_> {
                 let found = &mut self.s.nodes[node];
                 found.mask = found.mask & !uncorrelated | nonuniform;
                 found.other = 1 << top;
-                self.reunite(node);
+                self.reunite(node)?;
                 self.s.move_name(self.first(), node);
             }
             _ => {
@@ -95,12 +95,12 @@ impl Exec<'_, '_> {
                 let found = &mut self.s.nodes[node];
                 found.mask = found.mask & !uncorrelated | nonuniform;
                 found.other = 1;
-                self.reunite(node);
+                self.reunite(node)?;
                 if last != 0 {
                     let found = &mut self.s.nodes[last];
                     found.mask |= nonuniform;
                     found.other = 1 << node;
-                    self.reunite(last);
+                    self.reunite(last)?;
                 }
                 self.s.move_name(self.second(), node);
             }

@@ -7,7 +7,6 @@
 //! A proof that fails at a step is tried again with one more predicate: each local of the operation there that is not needed any more, then successors. What gets it past that step is kept. More
 //! predicates only make structures say more; each proof is checked as any other is, so a wrong choice costs time and nothing else.
 
-use linpoint_lang::Program;
 use linpoint_lang::program::{Expr, Place, Type};
 
 use crate::layout::{Layout, Mask};
@@ -70,11 +69,11 @@ pub fn by_hand(layout: &Layout<'_>) -> Precision {
 ///
 /// # Errors
 /// What is not supported.
-pub fn layout<'p>(program: &'p Program, precision: &Precision) -> Result<Layout<'p>, String> {
-    let mut layout = Layout::new(program)?;
+pub fn layout<'p>(plain: &Layout<'p>, precision: &Precision) -> Result<Layout<'p>, String> {
+    let mut layout = plain.plain()?;
     layout.keep = precision.keep.clone();
     for (op, local) in &precision.keep {
-        for (node, live) in program.nodes.iter().zip(&mut layout.live) {
+        for (node, live) in plain.program.nodes.iter().zip(&mut layout.live) {
             if node.op.index() == *op
                 && let Some(live) = live.get_mut(*local)
             {
@@ -108,9 +107,10 @@ pub fn forget(layout: &Layout<'_>, views: &Store<()>) -> Result<Store<()>, Full>
 }
 
 /// What may be added where a proof failed, simplest first.
-pub fn candidates(program: &Program, precision: &Precision, halt: &Halt) -> Vec<Precision> {
+pub fn candidates(plain: &Layout<'_>, precision: &Precision, halt: &Halt) -> Vec<Precision> {
     let mut more = Vec::new();
-    let Ok(layout) = layout(program, precision) else { return more };
+    let program = plain.program;
+    let Ok(layout) = layout(plain, precision) else { return more };
     let Some(node) = program.nodes.get(usize::from(halt.at.0)) else { return more };
     let op = node.op.index();
     if op >= program.operations.len() || precision.keep.len() >= MOST {

@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use linpoint_history::Kind;
 use linpoint_lang::Program;
-use linpoint_lang::program::SpecSource;
 use linpoint_model::{Bounds, Explored, Mode, Verdict, Workload, Wrong, explore};
 
 /// A run that shows what is wrong, and who ran.
@@ -19,25 +17,14 @@ pub struct Refutation {
     pub workload: Workload,
 }
 
-/// Explores clients in turn for about so long: first two threads with two calls each, then those of the program, then larger ones. Who uses a lock
-/// has duties of its own, which a client that calls anything does not keep: there only those of the program count.
+/// Explores clients in turn for about so long.
 pub fn refute(
     program: &Program,
     mode: Mode,
     time: Duration,
-    sizes: &[(usize, u32)],
+    workloads: Vec<Workload>,
     memory: usize,
 ) -> Option<Refutation> {
-    let mut workloads: Vec<Workload> = Vec::new();
-    let has_duties = matches!(&program.spec, SpecSource::Builtin(spec) if spec.kind == Kind::Lock);
-    for (index, (threads, ops)) in sizes.iter().enumerate() {
-        if !has_duties {
-            workloads.push(Workload::general(program, *threads, *ops));
-        }
-        if index == 0 {
-            workloads.extend(program.clients.iter().map(Workload::of));
-        }
-    }
     let start = std::time::Instant::now();
     for workload in workloads {
         let left = time.saturating_sub(start.elapsed());

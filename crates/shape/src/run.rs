@@ -139,7 +139,7 @@ impl Steps<'_, '_> {
 
     /// Does a thread hold a lock of a record that none of its variables leads to? It would be forgotten that it does.
     fn loses_lock(&self, s: &Structure, thread: usize) -> bool {
-        let (held, naming) = (self.layout.bit(thread, self.layout.held), self.layout.naming(s.threads.len()));
+        let (held, naming) = (self.layout.held(thread), self.layout.naming(s.threads.len()));
         s.nodes.iter().any(|node| node.mask & held != 0 && node.mask & naming == 0)
     }
 

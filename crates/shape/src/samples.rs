@@ -69,8 +69,17 @@ pub fn sample_in(
     let mut dice = Dice(seed);
     let mut found = Samples::default();
     let mut miss = None;
-    while found.cases < cases {
+    // No argument, no call, no state worth looking at.
+    if keys.is_empty() || steps.layout.roles.is_empty() {
+        return (found, miss);
+    }
+    let mut states = 0;
+    while found.cases < cases && states < cases {
+        states += 1;
         let state = world.random(&mut dice);
+        if !world.is_small(&state) {
+            continue;
+        }
         let key = keys[dice.below(keys.len())];
         for thread in 0..2 {
             for edge in 0..world.edges(&state, thread) {

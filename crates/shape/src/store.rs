@@ -109,6 +109,11 @@ impl<K: Hash + Eq + Clone> Store<K> {
         Ok((self.index.add(hash), true))
     }
 
+    /// The number of the structure with which this one would be joined.
+    pub(crate) fn number(&self, key: &K, s: &Structure) -> Option<u32> {
+        self.find(key, s, self.hash(key, s))
+    }
+
     /// Is there a structure that covers this one?
     pub fn covers(&self, key: &K, s: &Structure) -> bool {
         let found = self.find(key, s, self.hash(key, s));

@@ -4,12 +4,15 @@
 //! interchangeable, and of the structures that differ only in their names one is kept.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use crate::budget::Budget;
-use crate::layout::{Layout, Mask};
+use crate::layout::Layout;
 use crate::run::{Halt, Steps, Trouble, Ways};
 use crate::store::{Domain, Store};
 use crate::structure::{IDLE, Structure};
+
+pub use crate::symmetry::{Symmetry, permuted};
 
 /// What each thread may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +61,7 @@ pub fn analyse(
     let mut search = Search {
         steps,
         client,
-        orders: orders(client),
+        symmetry: Symmetry::new(client),
         found: Found { end: End::Proved, store: Store::new(domain), steps: 0 },
         open: VecDeque::new(),
         waiting: Vec::new(),
@@ -67,7 +70,7 @@ pub fn analyse(
     let mut visited = 0_u64;
     while let Some(id) = search.open.pop_front() {
         visited += 1;
-        if visited.is_multiple_of(256)
+        if visited.is_multiple_of(8)
             && let Some(limit) =
                 budget.spent(search.found.store.all.len(), search.open.len(), search.found.store.bytes())
         {
@@ -89,22 +92,23 @@ pub fn analyse(
 /// Does every step from a set of structures stay within it? The separate recheck of a proof.
 ///
 /// # Errors
-/// What leads out of it, or goes wrong.
+/// What leads out of it, or goes wrong; or that the time is up.
 pub fn is_inductive(
     steps: &Steps<'_, '_>,
     start: &Structure,
     client: &Client,
     found: &Found,
+    until: Option<Instant>,
 ) -> Result<(), String> {
-    let orders = orders(client);
-    let covered = |s: &Structure| {
-        found.store.covers(&(), s)
-            || orders.iter().any(|order| found.store.covers(&(), &permuted(steps.layout, s, order)))
-    };
+    let symmetry = Symmetry::new(client);
+    let covered = |s: &Structure| symmetry.covers(steps.layout, &found.store, s);
     if !covered(start) {
         return Err("the initial state is not covered".into());
     }
     for s in &found.store.all {
+        if until.is_some_and(|until| Instant::now() > until) {
+            return Err("the time limit came first".into());
+        }
         let next = successors(steps, client, s).map_err(|halt| trouble(&halt))?;
         if !next.iter().all(covered) {
             return Err("a step leads out of the structures".into());
@@ -140,8 +144,7 @@ pub(crate) fn successors(
 struct Search<'a, 'p> {
     steps: &'a Steps<'a, 'p>,
     client: &'a Client,
-    /// Orders of threads that change nothing, the plain one first.
-    orders: Vec<Vec<usize>>,
+    symmetry: Symmetry,
     found: Found,
     open: VecDeque<u32>,
     waiting: Vec<bool>,
@@ -149,7 +152,7 @@ struct Search<'a, 'p> {
 
 impl Search<'_, '_> {
     fn add(&mut self, s: Structure) {
-        let s = self.smallest(s);
+        let s = self.symmetry.smallest(self.steps.layout, s);
         match self.found.store.add(&(), s) {
             Err(_) => self.found.end = End::Limit("more nodes than a structure holds".into()),
             Ok((id, news)) => {
@@ -168,79 +171,6 @@ impl Search<'_, '_> {
         out.into_iter().for_each(|s| self.add(s));
         Ok(())
     }
-
-    /// The least of the structures that differ only in the names of threads.
-    fn smallest(&self, s: Structure) -> Structure {
-        let layout = self.steps.layout;
-        let mut best = s.clone();
-        let mut key = names(&best);
-        for order in &self.orders[1..] {
-            let other = permuted(layout, &s, order);
-            let found = names(&other);
-            if found < key {
-                (best, key) = (other, found);
-            }
-        }
-        best
-    }
-}
-
-type Names = (Vec<crate::structure::Thread>, u64, Vec<(bool, Mask)>);
-
-fn names(s: &Structure) -> Names {
-    (s.threads.clone(), s.globals, s.nodes.iter().map(|node| (node.many, node.mask)).collect())
-}
-
-/// Thread `order[i]` becomes thread i.
-pub fn permuted(layout: &Layout<'_>, s: &Structure, order: &[usize]) -> Structure {
-    let mut new = s.clone();
-    new.threads = order.iter().map(|&old| s.threads[old]).collect();
-    let all: Mask = (0..order.len()).fold(0, |mask, thread| mask | layout.thread_bits(thread));
-    let base = layout.thread_bits(0) >> layout.threads_from;
-    let at = |thread: usize| layout.threads_from + thread as u32 * layout.width;
-    for node in &mut new.nodes {
-        let old = node.mask;
-        node.mask &= !all;
-        for (place, &thread) in order.iter().enumerate() {
-            node.mask |= (old >> at(thread) & base) << at(place);
-        }
-    }
-    for (shift, scalar) in layout.global_scalar.iter().flatten() {
-        if *scalar != crate::layout::Scalar::Lock {
-            continue;
-        }
-        let holder = (s.globals >> shift & 15) as usize;
-        if holder > 0 && holder <= order.len() {
-            let place = order.iter().position(|&thread| thread + 1 == holder).unwrap_or(0);
-            new.globals = new.globals & !(15 << shift) | (place as u64 + 1) << shift;
-        }
-    }
-    // Masks changed, so the order of nodes may have.
-    let _ = new.canon(layout);
-    new
-}
-
-/// Every order of threads in which each place has a thread with the same operations.
-fn orders(client: &Client) -> Vec<Vec<usize>> {
-    let count = client.threads.len();
-    let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
-    for place in 0..count {
-        let mut longer = Vec::new();
-        for order in &orders {
-            for thread in 0..count {
-                if !order.contains(&thread) && client.threads[thread] == client.threads[place] {
-                    longer.push([order.as_slice(), &[thread]].concat());
-                }
-            }
-        }
-        orders = longer;
-    }
-    orders
-}
-
-/// Every order of so many threads.
-pub(crate) fn all_orders(threads: usize) -> Vec<Vec<usize>> {
-    orders(&Client { threads: vec![Vec::new(); threads] })
 }
 
 /// In words.

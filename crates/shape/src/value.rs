@@ -7,6 +7,7 @@ use linpoint_lang::program::{Expr, NONE, Place, Type};
 
 use crate::exec::{Alarm, Done, Exec, Stop, Val};
 use crate::layout::{Class, Object, Role, Scalar, class};
+use crate::structure::Node;
 
 impl Exec<'_, '_> {
     pub(crate) fn pick(&mut self, count: usize) -> usize {
@@ -234,7 +235,7 @@ impl Exec<'_, '_> {
                 Ok(Val::Key(layout.class_of(self.s.nodes[node].mask), Some(node)))
             }
             Type::Lock => {
-                let held = (0..self.s.threads.len()).any(|t| self.is(node, layout.bit(t, layout.held)));
+                let held = self.is_locked(node, record, field);
                 Ok(if held { Val::Held } else { Val::Any })
             }
             _ => Ok(Val::Any),
@@ -249,6 +250,7 @@ impl Exec<'_, '_> {
         }
         let chosen = self.choose(row)?;
         self.s.nodes[node].row = 1 << chosen;
+        self.differ(node)?;
         self.tidy()?;
         Ok(chosen)
     }
@@ -260,7 +262,7 @@ impl Exec<'_, '_> {
         }
         let chosen = self.choose(self.s.nodes[node].other)?;
         self.s.nodes[node].other = 1 << chosen;
-        self.reunite(node);
+        self.differ(node)?;
         self.tidy()?;
         Ok(chosen)
     }
@@ -281,17 +283,46 @@ impl Exec<'_, '_> {
         self.s.materialise(chosen).map_or_else(|| self.unsupported("more nodes than a structure holds"), Ok)
     }
 
-    /// A node whose two links certainly lead to one record is uniform.
-    pub(crate) fn reunite(&mut self, node: usize) {
-        let found = &self.s.nodes[node];
-        if found.mask & self.layout.nonuniform != 0
-            && found.row == found.other
-            && found.row.is_power_of_two()
-            && !self.s.nodes[found.row.trailing_zeros() as usize].many
-        {
-            self.s.nodes[node].mask &= !self.layout.nonuniform;
-            self.s.nodes[node].other = 0;
+    /// One of a node's two links was changed. If they lead to one record now, the node is uniform, and else it is not: where both may be, the structure is split. So being uniform is a kind as others are:
+    /// views of one state agree on it, whatever each knows about where links lead.
+    pub(crate) fn reunite(&mut self, node: usize) -> Done<()> {
+        let found = self.s.nodes[node];
+        if found.mask & self.layout.nonuniform == 0 {
+            return Ok(());
         }
+        let common = found.row & found.other;
+        let certain = found.row == found.other && self.is_one(common);
+        if common != 0 && (certain || self.pick(2) == 0) {
+            let found = &mut self.s.nodes[node];
+            found.mask &= !self.layout.nonuniform;
+            found.row = common;
+            found.other = 0;
+            return Ok(());
+        }
+        self.differ(node)
+    }
+
+    /// The two links of a node that is nonuniform lead to different records.
+    pub(crate) fn differ(&mut self, node: usize) -> Done<()> {
+        let found = self.s.nodes[node];
+        if found.mask & self.layout.nonuniform == 0 {
+            return Ok(());
+        }
+        if self.is_one(found.row) {
+            self.s.nodes[node].other &= !found.row;
+        }
+        if self.is_one(found.other) {
+            self.s.nodes[node].row &= !found.other;
+        }
+        match self.s.nodes[node] {
+            Node { row: 0, .. } | Node { other: 0, .. } => Err(Stop::Impossible),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does a row lead to one record, or `null`, for certain?
+    fn is_one(&self, row: u32) -> bool {
+        row.is_power_of_two() && !self.s.nodes[row.trailing_zeros() as usize].many
     }
 
     /// What is known of lists, put to use after a change.

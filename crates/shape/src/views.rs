@@ -50,7 +50,7 @@ pub struct Found {
 }
 
 /// So many pairs are worked out before what comes of them is added.
-const BATCH: usize = 512;
+const BATCH: usize = 256;
 
 /// Closes the views of a program under steps and interference.
 pub fn analyse(steps: &Steps<'_, '_>, start: Structure, domain: Domain, budget: &Budget<'_>) -> Found {
@@ -150,6 +150,11 @@ impl Search<'_, '_> {
         let mut turns = 0_u64;
         while matches!(self.end, End::Proved) {
             turns += 1;
+            // A turn may be one view's steps, or hundreds of pairs: the clock is looked at more often than is told of how far it is.
+            if turns.is_multiple_of(8) && budget.is_late() {
+                self.end = End::Limit("the time limit came first".into());
+                return;
+            }
             let waiting = self.open_views.len() + self.open_heaps.len();
             let bytes = self.heaps.bytes() * 2 + self.records.bytes() + self.added.len() * 64;
             if turns.is_multiple_of(64)

@@ -3,7 +3,7 @@
 use linpoint_lang::program::{Expr, NONE, Place, Type};
 
 use crate::exec::{Alarm, Done, Exec, Stop, Val, width};
-use crate::layout::{Object, Role, Scalar};
+use crate::layout::{Class, Object, Role, Scalar, class};
 use crate::structure::Node;
 
 impl Exec<'_, '_> {
@@ -175,12 +175,20 @@ impl Exec<'_, '_> {
                 if !private {
                     return self.unsupported("a key is changed in a record that others can reach");
                 }
-                let (class, _) = self.key(value, e);
+                let class = self.class(value, e);
                 self.s.nodes[node].mask = layout.with_class(self.s.nodes[node].mask, class);
                 Ok(())
             }
             Type::Lock => self.unsupported("a lock is assigned"),
             _ => Ok(()),
+        }
+    }
+
+    /// Where a key stands that is written to a record. Each node has one class: a key that is not followed may be of any.
+    fn class(&mut self, value: Val, e: &Expr) -> Class {
+        match self.key(value, e).0 {
+            class::ANY => [class::MIN, class::LESS, class::SAME, class::MORE, class::MAX][self.pick(5)],
+            known => known,
         }
     }
 
@@ -197,14 +205,18 @@ impl Exec<'_, '_> {
             found.mask |= layout.nonuniform;
         }
         found.row = 1 << to;
-        self.reunite(node);
+        self.reunite(node)?;
         if !private {
             self.effect = true;
-        }
-        if !private && !self.is(node, layout.owned) {
-            self.publish(to)?;
+            self.shown_by(node, to)?;
         }
         self.tidy()
+    }
+
+    /// A record that others may reach leads to another one. If it is one that its maker did not link in yet, others reach it only by pointers from before; what it leads to is linked in only with it, if that is of the same sort.
+    fn shown_by(&mut self, node: usize, to: usize) -> Done<()> {
+        let owned = self.layout.owned;
+        if self.is(node, owned) && self.is(to, owned) { Ok(()) } else { self.publish(to) }
     }
 
     /// Others can reach a record from now on, and what it leads to.
@@ -264,12 +276,15 @@ impl Exec<'_, '_> {
                     node.row = 1 << self.pointer(value)?
                 }
                 Type::Int if layout.key == Some((record, field as u16)) => {
-                    node.mask = layout.with_class(node.mask, self.key(value, e).0);
+                    node.mask = layout.with_class(node.mask, self.class(value, e));
                 }
                 _ => {}
             }
         }
         let new = if kind.freed { self.take_place(record, node)? } else { self.push(node)? };
+        if kind.freed && self.s.nodes[new].row.is_power_of_two() {
+            self.shown_by(new, self.s.nodes[new].row.trailing_zeros() as usize)?;
+        }
         self.set_local(local, Val::Node(new))?;
         if let Some(field) = layout.value_field(record)
             && let Some((_, value, e)) = values.iter().find(|(number, ..)| *number == field)
@@ -302,6 +317,12 @@ impl Exec<'_, '_> {
         Ok(())
     }
 
+    /// Does a thread shown hold the lock in this field?
+    pub(crate) fn is_locked(&self, node: usize, record: usize, field: u16) -> bool {
+        let held = |thread| self.layout.held_field(thread, record, field);
+        (0..self.s.threads.len()).filter_map(held).any(|bit| self.is(node, bit))
+    }
+
     pub(crate) fn lock(&mut self, place: &Place) -> Done<()> {
         self.touch()?;
         let layout = self.layout;
@@ -317,17 +338,18 @@ impl Exec<'_, '_> {
                 self.effect = true;
                 Ok(())
             }
-            Place::Field(pointer, ..) => {
+            Place::Field(pointer, record, field) => {
                 let pointer = self.eval(pointer)?;
                 let node = self.pointer(pointer)?;
-                if node == 0 {
-                    return Err(Stop::Wrong(Alarm::NullDereference));
-                }
+                self.reach(node, record.index(), *field)?;
+                let Some(bit) = layout.held_field(self.thread, record.index(), *field) else {
+                    return self.unsupported("a lock that is not followed");
+                };
                 // Locks of threads that are not shown are not known: the step may be taken.
-                if (0..self.s.threads.len()).any(|thread| self.is(node, layout.bit(thread, layout.held))) {
+                if self.is_locked(node, record.index(), *field) {
                     return Err(Stop::Disabled);
                 }
-                self.s.nodes[node].mask |= layout.bit(self.thread, layout.held);
+                self.s.nodes[node].mask |= bit;
                 Ok(())
             }
             _ => self.unsupported("a lock that is not followed"),
@@ -349,13 +371,13 @@ impl Exec<'_, '_> {
                 self.effect = true;
                 Ok(())
             }
-            Place::Field(pointer, ..) => {
+            Place::Field(pointer, record, field) => {
                 let pointer = self.eval(pointer)?;
                 let node = self.pointer(pointer)?;
-                if node == 0 {
-                    return Err(Stop::Wrong(Alarm::NullDereference));
-                }
-                let bit = layout.bit(self.thread, layout.held);
+                self.reach(node, record.index(), *field)?;
+                let Some(bit) = layout.held_field(self.thread, record.index(), *field) else {
+                    return self.unsupported("a lock that is not followed");
+                };
                 if !self.is(node, bit) {
                     return Err(Stop::Wrong(Alarm::NotHeld));
                 }

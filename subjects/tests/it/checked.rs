@@ -1,5 +1,5 @@
-//! Every subject under the harness that users call: the correct ones hold, each broken one is caught with the default
-//! settings, and its token replays.
+//! Every subject under the harness that users call: the correct ones hold, each broken one is caught with up to three
+//! threads, and its token replays.
 //!
 //! How long that takes is printed and not asserted; `cargo run --release -p linpoint-subjects --example verdicts` measures
 //! it.
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Nothing is wrong with it.
 #[track_caller]
 fn holds<O: Object>(check: Check<O>) {
-    let report = check.time_limit(PATIENCE).report();
+    let report = check.before(1).after(1).time_limit(PATIENCE).report();
     println!("{report}");
     assert!(report.holds(), "{report}");
 }
@@ -37,7 +37,7 @@ fn holds<O: Object>(check: Check<O>) {
 /// Something is wrong with it, and the counterexample can be seen again. `check` is called twice.
 #[track_caller]
 fn caught<O: Object>(check: impl Fn() -> Check<O>) {
-    let report = check().time_limit(PATIENCE).report();
+    let report = check().threads(3).ops(2).before(1).after(1).time_limit(PATIENCE).report();
     let counterexample = report.counterexample.expect("it is broken");
     println!("{counterexample}\nafter {} executions, {:?}", report.coverage.executions, report.elapsed);
     let again =
@@ -59,7 +59,7 @@ fn reusing_stack() {
 
 #[test]
 fn elimination_stack() {
-    holds(check::<EliminationStack<CORRECT>>().ops(1));
+    holds(check::<EliminationStack<CORRECT>>().threads(3).ops(1));
     caught(check::<EliminationStack<COLLIDE_BY_STORE>>);
 }
 

@@ -84,7 +84,7 @@ fn disturbed<const M: u8>() -> [Thread<EliminationStack<M>>; 3] {
 
 #[test]
 fn elimination_stack() {
-    fails(|stack| stack.push(0), &disturbed::<WRONG_CLAIM>(), "First(self.top, Wr, { me }) == node", 113);
+    fails(|stack| stack.push(0), &disturbed::<WRONG_CLAIM>(), "First(self.top, Wr, { me }) == node", 143);
     holds(|stack| stack.push(0), &disturbed::<RIGHT_CLAIM>(), u64::MAX);
 }
 

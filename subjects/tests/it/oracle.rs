@@ -111,7 +111,13 @@ where
             found.outcomes.insert(outcome(run, &operations));
         }
         drop(operations);
-        found.exhausted = !strategy.advance(execution.record());
+        if execution.newly_fair() {
+            // Steps touch more from here on, and traces have other names.
+            found = Found::default();
+            strategy.restart();
+        } else {
+            found.exhausted = !strategy.advance(execution.record());
+        }
     }
     found
 }

@@ -21,10 +21,10 @@ fn queue() -> Vec<PriorityQueueOp> {
     vec![Insert(1), Insert(2), RemoveMin()]
 }
 
-/// Nothing wrong in the time there is, at the default size: 3 threads × 2 operations.
+/// Nothing wrong in the time there is, with up to 3 threads × 2 operations.
 #[track_caller]
 fn passes<O: Object>(check: Check<O>) {
-    let report = check.time_limit(Duration::from_secs(2)).report();
+    let report = check.threads(3).after(1).time_limit(Duration::from_secs(2)).report();
     println!("{report}");
     assert!(report.counterexample.is_none(), "{report}");
 }
@@ -69,10 +69,15 @@ fn a_place_is_not_claimed_below_one_that_is_freed() {
     assert!(report.counterexample.is_none() && report.coverage.least_bound >= Some(2), "{report}");
 }
 
+/// A check with up to three threads.
+fn three<O: Object>() -> Check<O> {
+    check::<O>().threads(3)
+}
+
 /// Something is wrong with it; on an idle machine it takes a second or two at most.
 #[track_caller]
 fn caught<O: Object>(check: Check<O>) {
-    let report = check.time_limit(Duration::from_secs(120)).report();
+    let report = check.after(1).time_limit(Duration::from_secs(120)).report();
     let counterexample = report.counterexample.expect("it is broken");
     println!("{counterexample}\nafter {} executions, {:?}", report.coverage.executions, report.elapsed);
 }
@@ -80,7 +85,7 @@ fn caught<O: Object>(check: Check<O>) {
 #[test]
 fn coarse_heap() {
     passes(check::<CoarseHeap>().arguments(queue()));
-    caught(check::<CoarseHeap<u32, LATE_LENGTH>>().arguments(queue()));
+    caught(three::<CoarseHeap<u32, LATE_LENGTH>>().arguments(queue()));
 }
 
 #[test]
@@ -93,7 +98,7 @@ fn change_key() {
 #[test]
 fn hunt_heap() {
     passes(check::<HuntHeap>().arguments(queue()));
-    caught(check::<HuntHeap<u32, PUBLISHED>>().arguments(queue()));
+    caught(three::<HuntHeap<u32, PUBLISHED>>().arguments(queue()));
 }
 
 /// The run that the file tells of: two elements are enough, and three operations.
@@ -121,14 +126,14 @@ fn elements_that_arrive_too_early() {
         }
     }
     assert!(check::<HuntHeap>().scenario(scenario()).report().holds());
-    caught(check::<HuntHeap<u32, COUNTS_AS_ARRIVED>>().scenario(scenario()));
+    caught(three::<HuntHeap<u32, COUNTS_AS_ARRIVED>>().scenario(scenario()));
 }
 
 #[test]
 fn sundell_tsigas() {
     passes(check::<sundell_tsigas::Explored>().arguments(queue()));
-    caught(check::<sundell_tsigas::Explored<TAKE_LAST_BY_STORE>>().arguments(queue()));
-    caught(check::<sundell_tsigas::Explored<LAST_UNMARKED>>().arguments(queue()));
+    caught(three::<sundell_tsigas::Explored<TAKE_LAST_BY_STORE>>().arguments(queue()));
+    caught(three::<sundell_tsigas::Explored<LAST_UNMARKED>>().arguments(queue()));
 }
 
 #[test]
@@ -139,26 +144,26 @@ fn naive_stm_heap() {
         threads: vec![vec![RemoveMin()], vec![RemoveMin(), Insert(2)]],
         after: vec![RemoveMin()],
     };
-    caught(check::<NaiveStmHeap<u32, FAST_LAST>>().scenario(scenario));
+    caught(three::<NaiveStmHeap<u32, FAST_LAST>>().scenario(scenario));
 }
 
 #[test]
 fn fine_stm_heap() {
     passes(check::<FineStmHeap>().arguments(queue()));
-    caught(check::<FineStmHeap<u32, PEAK_STOPS_AT_DIRTY>>().arguments(queue()));
-    caught(check::<FineStmHeap<u32, PLACE_LOOKS_UP_ONLY>>().arguments(queue()));
+    caught(three::<FineStmHeap<u32, PEAK_STOPS_AT_DIRTY>>().arguments(queue()));
+    caught(three::<FineStmHeap<u32, PLACE_LOOKS_UP_ONLY>>().arguments(queue()));
 }
 
 #[test]
 fn lock_coupling_list() {
     passes(check::<lock_coupling_list::Explored>());
-    caught(check::<lock_coupling_list::Explored<{ lock_coupling_list::REMOVE_BEHIND_ITS_BACK }>>());
+    caught(three::<lock_coupling_list::Explored<{ lock_coupling_list::REMOVE_BEHIND_ITS_BACK }>>());
 }
 
 #[test]
 fn harris_michael_list() {
     passes(check::<harris_michael_list::Explored>());
-    caught(check::<harris_michael_list::Explored<{ harris_michael_list::LAST_UNMARKED }>>());
+    caught(three::<harris_michael_list::Explored<{ harris_michael_list::LAST_UNMARKED }>>());
 }
 
 /// A stripe grows at its third key, so these are of one stripe.
@@ -175,7 +180,7 @@ fn striped_hash_set() {
 #[test]
 fn a_forgotten_lock_is_a_data_race() {
     passes(check::<BitSet>());
-    let report = check::<BitSet<LOOKS_WITHOUT_LOCK>>().report();
+    let report = three::<BitSet<LOOKS_WITHOUT_LOCK>>().after(1).report();
     let found = report.counterexample.expect("the word is read while it is written");
     assert!(found.headline.contains("data race"), "{}", found.headline);
 }

@@ -45,6 +45,32 @@ pub(super) fn split(rows: &[Operation], spec: &Builtin, symbols: &mut Symbols) -
     objects
 }
 
+/// The number of the object of each row, as [`split`] numbers them; [`u32::MAX`] for a row that belongs to none.
+pub(super) fn of_rows(rows: &[Operation], spec: &Builtin, symbols: &mut Symbols) -> Vec<u32> {
+    let by_entry = spec.kind == Kind::Map && rows.iter().all(|op| is_separable(op, symbols));
+    let mut known: FxHashMap<(KeyId, ValueId), u32> = FxHashMap::default();
+    let mut keys: Vec<(KeyId, u32)> = Vec::new();
+    let mut of_rows: Vec<u32> = Vec::with_capacity(rows.len());
+    for op in rows {
+        let entry = if by_entry { entry(op, symbols) } else { Some(ValueId::NULL) };
+        of_rows.push(entry.map_or(u32::MAX, |entry| {
+            *known.entry((op.key, entry)).or_insert_with(|| {
+                keys.push((op.key, keys.len() as u32));
+                keys.len() as u32 - 1
+            })
+        }));
+    }
+    // Objects stand in order of their keys.
+    keys.sort_by_key(|(key, _)| *key);
+    let mut place = vec![0; keys.len()];
+    keys.iter().enumerate().for_each(|(at, (_, first))| place[*first as usize] = at as u32);
+    of_rows
+        .iter_mut()
+        .filter(|object| **object != u32::MAX)
+        .for_each(|object| *object = place[*object as usize]);
+    of_rows
+}
+
 /// Does an operation on a map concern one entry, or nothing?
 fn is_separable(op: &Operation, symbols: &Symbols) -> bool {
     match op.op() {

@@ -219,7 +219,8 @@ mod tests {
     use crate::engine::Budget;
 
     fn part<'a>(spec: &'a Builtin, budget: &'a Budget, threads: usize) -> Part<'a> {
-        Part { spec, choice: Choice::Auto, budget, watch: &Unwatched, threads, split: Split::AtOnce }
+        let (choice, split) = (Choice::Auto, Split::AtOnce);
+        Part { spec, choice, budget, watch: &Unwatched, threads, split, search_limit_bytes: None }
     }
 
     /// How often each way to split came to a verdict, against deciding the whole.
@@ -244,7 +245,8 @@ mod tests {
             let budget = options.budget(Instant::now());
             let part = part(&plan.spec, &budget, options.threads);
             let feed = Feed::of(history.operations.clone());
-            let whole = part.decide(&feed, &mut Names::Shared(&history.symbols), None).expect("a verdict");
+            let whole =
+                part.decide_alone(&feed, &mut Names::Shared(&history.symbols), None).expect("a verdict");
             let split = decide(&part, &feed, &history.symbols, 1).expect("no mistake of ours");
             match split.map(|found| found.verdict) {
                 Some(Verdict::Holds(basis)) => {

@@ -56,7 +56,7 @@ impl Foresight {
     }
 
     /// May this operation come next?
-    pub(super) fn admits(&self, op: u32) -> bool {
+    pub(crate) fn admits(&self, op: u32) -> bool {
         let Role::Inserts { from, .. } = self.roles[op as usize] else { return true };
         match self.kind {
             Kind::Queue => self.to_come.first().is_none_or(|first| {
@@ -67,7 +67,7 @@ impl Foresight {
     }
 
     /// An operation takes effect.
-    pub(super) fn done(&mut self, op: u32) {
+    pub(crate) fn done(&mut self, op: u32) {
         match (self.kind, self.roles[op as usize]) {
             (_, Role::Looks) | (Kind::Queue, Role::Removes) => {}
             (Kind::Queue, Role::Inserts { from, .. }) => {
@@ -85,7 +85,7 @@ impl Foresight {
     }
 
     /// The last operation that took effect is taken back.
-    pub(super) fn undone(&mut self, op: u32) {
+    pub(crate) fn undone(&mut self, op: u32) {
         match (self.kind, self.roles[op as usize]) {
             (_, Role::Looks) | (Kind::Queue, Role::Removes) => {}
             (Kind::Queue, Role::Inserts { from, .. }) => {

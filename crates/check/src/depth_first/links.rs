@@ -3,57 +3,57 @@
 
 /// Missing operations in order of call.
 #[derive(Clone, Debug)]
-pub(super) struct Calls(Links);
+pub(crate) struct Calls(Links);
 
 /// Missing completed operations in order of return; their number is one past the last of them.
 #[derive(Clone, Debug)]
-pub(super) struct Returns(Links);
+pub(crate) struct Returns(Links);
 
 impl Calls {
     /// All that are `wanted`.
-    pub(super) fn new(earliest: &[u32], wanted: impl Fn(u32) -> bool) -> Calls {
+    pub(crate) fn new(earliest: &[u32], wanted: impl Fn(u32) -> bool) -> Calls {
         let mut order: Vec<u32> = (0..earliest.len() as u32).filter(|&op| wanted(op)).collect();
         order.sort_by_key(|&op| earliest[op as usize]);
         Calls(Links::new(earliest.len() as u32, &order))
     }
 
     /// Those of `order`, of operations below `end`, as they stand there.
-    pub(super) fn in_order(end: u32, order: &[u32]) -> Calls {
+    pub(crate) fn in_order(end: u32, order: &[u32]) -> Calls {
         Calls(Links::new(end, order))
     }
 
-    pub(super) fn first(&self) -> Option<u32> {
+    pub(crate) fn first(&self) -> Option<u32> {
         self.after(self.0.end())
     }
 
-    pub(super) fn after(&self, op: u32) -> Option<u32> {
+    pub(crate) fn after(&self, op: u32) -> Option<u32> {
         Some(self.0.next[op as usize]).filter(|&next| next != self.0.end())
     }
 
-    pub(super) fn remove(&mut self, op: u32) {
+    pub(crate) fn remove(&mut self, op: u32) {
         self.0.remove(op);
     }
 
-    pub(super) fn put_back(&mut self, op: u32) {
+    pub(crate) fn put_back(&mut self, op: u32) {
         self.0.put_back(op);
     }
 }
 
 impl Returns {
-    pub(super) fn new(completed: u32) -> Returns {
+    pub(crate) fn new(completed: u32) -> Returns {
         Returns(Links::new(completed, &(0..completed).collect::<Vec<u32>>()))
     }
 
     /// The first missing return; one past the last if none is missing.
-    pub(super) fn first(&self) -> u32 {
+    pub(crate) fn first(&self) -> u32 {
         self.0.next[self.0.end() as usize]
     }
 
-    pub(super) fn remove(&mut self, op: u32) {
+    pub(crate) fn remove(&mut self, op: u32) {
         self.0.remove(op);
     }
 
-    pub(super) fn put_back(&mut self, op: u32) {
+    pub(crate) fn put_back(&mut self, op: u32) {
         self.0.put_back(op);
     }
 }

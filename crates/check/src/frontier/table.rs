@@ -22,6 +22,8 @@ pub(super) struct Table<'a, S: Spec> {
     class_numbers: FxHashMap<Key, u32>,
     steps: FxHashMap<(u32, u32), Box<[u32]>>,
     due: usize,
+    /// Bytes of all states.
+    state_bytes: usize,
 }
 
 const ROOM: usize = 1 << 16;
@@ -36,6 +38,7 @@ impl<'a, S: Spec> Table<'a, S> {
             class_numbers: FxHashMap::default(),
             steps: FxHashMap::default(),
             due: ROOM,
+            state_bytes: 0,
         }
     }
 
@@ -85,6 +88,7 @@ impl<'a, S: Spec> Table<'a, S> {
             return number;
         }
         let number = self.states.len() as u32;
+        self.state_bytes += self.spec.state_bytes(&state);
         self.states.push(state.clone());
         self.numbers.insert(state, number);
         number
@@ -104,6 +108,7 @@ impl<'a, S: Spec> Table<'a, S> {
         let old = std::mem::take(&mut self.states);
         self.numbers.clear();
         self.steps.clear();
+        self.state_bytes = 0;
         for number in states {
             *number = self.number(old[*number as usize].clone());
         }
@@ -122,10 +127,12 @@ impl<'a, S: Spec> Table<'a, S> {
         self.due = 2 * (self.states.len() + self.classes.len()) + ROOM;
     }
 
-    /// Bytes held, roughly: what a state holds behind pointers is guessed.
+    /// Bytes held: a state is there twice.
     pub(super) fn bytes(&self) -> usize {
-        self.states.len() * (2 * size_of::<S::State>() + 160)
+        2 * self.state_bytes
+            + self.numbers.capacity() * 16
             + self.classes.len() * (size_of::<Class>() + 64)
-            + self.steps.len() * 64
+            + self.steps.capacity() * 32
+            + self.steps.len() * 32
     }
 }

@@ -153,10 +153,11 @@ impl<S: Spec> Engine for Generic<S> {
                 return Err(Stop::Violated(self.violation(cx, timeline, id)));
             }
             self.explained += 1;
-            either!(&mut self.search, search => search.collect(&mut witness.order));
-            if gap & 1023 == 1023 {
+            // What is kept is put in order after each return, which takes as long as there is much of it.
+            if gap & 1023 == 1023 || either!(&self.search, search => search.is_crowded()) {
                 cx.budget.check(self.memory())?;
             }
+            either!(&mut self.search, search => search.collect(&mut witness.order));
         }
         Ok(())
     }

@@ -30,6 +30,10 @@ fn files_get_the_verdict_of_the_oracle() {
             let options = Options { hold: 4, ..Options::default() };
             let answer = check(&open, &spec, &mut Symbols::new(), &options, &Unwatched, None);
             let answer = answer.expect("a verdict");
+            if !small::has_returns(&history) {
+                assert!(matches!(answer.verdict, Verdict::Unknown(_)), "{answer:?}");
+                continue;
+            }
             assert_eq!(matches!(answer.verdict, Verdict::Holds(_)), oracle, "{answer:?} {history:#?}");
             assert!(!matches!(answer.verdict, Verdict::Unknown(_)), "{answer:?}");
             assert_eq!(answer.operations, history.operations.len() as u64);

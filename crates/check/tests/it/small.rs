@@ -34,6 +34,11 @@ impl Taste {
     }
 }
 
+/// Is there anything to check? A history in which nothing returned is unknown.
+pub fn has_returns(history: &History) -> bool {
+    history.operations.iter().any(|op| !op.is_pending())
+}
+
 /// A random history of one object.
 pub fn history(spec: &Builtin, taste: &Taste, rng: &mut Rng) -> History {
     history_of(spec, taste, spec.signature().operations.len(), rng)
@@ -108,7 +113,8 @@ fn fill_in(
     }
 }
 
-fn argument(spec: &Builtin, op: OpCode, rng: &mut Rng, number: i64) -> Value {
+/// An argument for an operation.
+pub fn argument(spec: &Builtin, op: OpCode, rng: &mut Rng, number: i64) -> Value {
     use linpoint_history::Shape;
     match spec.signature().decl(op).arg {
         Shape::Unit => Value::Null,
@@ -130,7 +136,7 @@ fn argument(spec: &Builtin, op: OpCode, rng: &mut Rng, number: i64) -> Value {
 }
 
 /// Changes one result.
-fn spoil(spec: &Builtin, rng: &mut Rng, history: &mut History) {
+pub fn spoil(spec: &Builtin, rng: &mut Rng, history: &mut History) {
     use linpoint_history::Shape;
     let index = rng.below(history.operations.len() as u64) as usize;
     let donor = rng.below(history.operations.len() as u64) as usize;

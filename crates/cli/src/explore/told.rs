@@ -173,7 +173,16 @@ impl Told<'_> {
             SpecSource::Nothing => "; it has no specification: only errors and asserts were looked for",
             _ => "",
         };
-        format!("every run of {who}{data}, memory sequentially consistent{spec}")
+        let asked = self.args.progress || self.args.lock_free || self.args.obstruction_free;
+        let ends = match explored.can_end {
+            _ if asked => "",
+            Some(true) => "",
+            Some(false) => {
+                "; but some operation can wait for ever, and never return (--progress shows a run)"
+            }
+            None => "; whether operations can wait for ever was not looked at (--progress)",
+        };
+        format!("every run of {who}{data}, memory sequentially consistent{spec}{ends}")
     }
 }
 
@@ -218,6 +227,9 @@ pub(super) fn limit(limit: &Limit) -> String {
         Limit::Time => "the time limit came first".into(),
         Limit::Memory => "the memory limit came first".into(),
         Limit::Results => "there are too many different results for so many threads".into(),
+        Limit::Alone => "a thread takes too many steps on its own".into(),
+        Limit::Ways => "a `choose` has too many values to try them all: give it a smaller range".into(),
+        Limit::Reductions => "a run came to a state that the search did not meet: a bug of ours".into(),
         Limit::States => "the limit on states came first".into(),
         Limit::CannotStart(why) => format!("it cannot be run: {why}"),
     }

@@ -1,9 +1,11 @@
 //! `linpoint prove --engine obligations`: runs the prover, shows what came of each obligation.
 
 mod inferred;
+mod looked;
 mod propose;
 mod reached;
 pub mod table;
+mod told;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -13,9 +15,10 @@ use clap::Args;
 use linpoint_lang::Program;
 use linpoint_lang::span::line_column;
 use linpoint_model::{Bounds, Explored, Mode, Workload, explore};
+use linpoint_prove::gate::{self, Gate};
 use linpoint_prove::solver::{self, SolverKind};
-use linpoint_prove::{Decided, Options, Outcome, Report, Verdict};
-use linpoint_report::view::{self, Source, Summary, View};
+use linpoint_prove::{Decided, Options, Verdict};
+use linpoint_report::view::Source;
 use serde_json::json;
 
 use super::ProveArgs;
@@ -78,8 +81,9 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
             ));
         }
     }
+    let spent = Spent::since_now(args.time_limit);
     // A wrong invariant is told by a run, not by a puzzling countermodel.
-    if let Some(broken) = reached::broken(program, text, args.time_limit) {
+    if let Some(broken) = reached::broken(program, text, spent.left()) {
         let _ = std::io::stdout().write_all(wrong_annotation(args, program, text, &broken).as_bytes());
         return Ok(Exit::Unknown);
     }
@@ -94,7 +98,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         infer: !own.no_inference,
         all_processes: !own.two_processes,
         limit: own.answer_limit,
-        time: args.time_limit,
+        time: spent.left(),
         sizes: own.sizes.clone(),
         explain: own.explain,
         ..Options::new(solver)
@@ -112,10 +116,19 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let mut found = inferred::lines(&proved, hidden.as_ref(), text);
     // Points and ghosts that were found belong to the program from here on.
     let (program, mut report) = (&proved.program, proved.report);
-    // What is not proved may be wrong: small runs tell.
+    let mut spent = spent;
+    // What is proved is explored before it is told; what is not proved may be wrong.
+    if report.verdict == Verdict::Proved {
+        let start = Instant::now();
+        let found = gate::gate(program, &own.sizes, gate::share(spent.all(), spent.left()));
+        spent.exploring = start.elapsed();
+        if let Gate::Overflow(refutation) | Gate::Wrong(refutation) = &found {
+            return told_against(args, program, text, &found, refutation);
+        }
+    }
     let explored = match report.verdict {
         Verdict::Proved => None,
-        Verdict::NotProved(_) => Some(small_runs(program, args.time_limit)),
+        Verdict::NotProved(_) => Some(small_runs(program, spent.left())),
     };
     let refuted = explored.as_ref().and_then(|explored| match &explored.verdict {
         linpoint_model::Verdict::Violated(violation) if violation.rechecked => Some(violation),
@@ -126,19 +139,25 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         report = plain;
         found.clear();
     }
+    let start = Instant::now();
     let unneeded = match report.verdict {
-        Verdict::Proved => unneeded(program, text, &options),
+        Verdict::Proved => unneeded(program, text, &options, spent.left()),
         Verdict::NotProved(_) => Vec::new(),
     };
+    spent.unneeded = start.elapsed();
+    let start = Instant::now();
+    let looked = looked::look(program, text, &report, &options, spent.left());
+    spent.missing = start.elapsed();
+    let spent = spent;
     let told = || {
-        let mut shown = head(program, &report, explored.as_ref(), &own.sizes);
+        let mut shown = told::head(program, text, &report, explored.as_ref(), &own.sizes);
         for line in &found {
             shown.push_str(&format!("  {line}\n"));
         }
         if let Some(violation) = refuted {
             crate::explore::draw(program, &small_workload(program), &violation.steps, text, &mut shown);
         }
-        shown.push_str(&table::table(program, text, &report, &options));
+        shown.push_str(&table::table(program, text, &report, &looked));
         if own.explain {
             shown.push_str(&table::formulas(program, text, &report));
             shown.push_str(&table::facts(program, text, &report));
@@ -146,17 +165,20 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         for line in &unneeded {
             shown.push_str(&format!("  note: {line}\n"));
         }
-        shown.push_str(&tail(&report, &options));
+        shown.push_str(&told::tail(&report, &options, &spent));
         shown
     };
     let told = if args.json && !args.output.wanted() { String::new() } else { told() };
     let shown = match args.json {
-        true => as_json(program, text, &report, &options, explored.as_ref(), (&found, &unneeded)),
+        true => {
+            let also = (found.as_slice(), unneeded.as_slice());
+            told::as_json(program, text, &report, &options, explored.as_ref(), also, (&looked, &spent))
+        }
         false => told.clone(),
     };
     let _ = std::io::stdout().write_all(shown.as_bytes());
     args.output.write(|| {
-        let mut view = as_view(args, program, &report, explored.as_ref());
+        let mut view = told::as_view(args, program, &report, explored.as_ref());
         view.proof = crate::view::obligations::proof(program, text, &report);
         if let Some(violation) = refuted {
             let workload = small_workload(program);
@@ -174,9 +196,10 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
 }
 
 /// Invariants and `disjoint` lines without which the proof goes through as well: each is left out in turn, for a few seconds in all.
-fn unneeded(program: &Program, text: &str, options: &Options) -> Vec<String> {
+fn unneeded(program: &Program, text: &str, options: &Options, left: Option<Duration>) -> Vec<String> {
     let start = Instant::now();
-    let left = |start: Instant| Duration::from_secs(5).checked_sub(start.elapsed());
+    let most = left.unwrap_or(Duration::MAX).min(Duration::from_secs(5));
+    let left = |start: Instant| most.checked_sub(start.elapsed()).filter(|left| !left.is_zero());
     let goes_through = |program: &Program| {
         let Some(time) = left(start) else { return false };
         let options = Options { time: Some(time), confirm: None, ..options.clone() };
@@ -201,6 +224,77 @@ fn unneeded(program: &Program, text: &str, options: &Options) -> Vec<String> {
     found
 }
 
+/// Where the time went, and how much there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    start: Instant,
+    limit: Option<Duration>,
+    exploring: Duration,
+    missing: Duration,
+    unneeded: Duration,
+}
+
+impl Spent {
+    fn since_now(limit: Option<Duration>) -> Spent {
+        let none = Duration::ZERO;
+        Spent { start: Instant::now(), limit, exploring: none, missing: none, unneeded: none }
+    }
+
+    fn all(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// What is left of the limit, if there is one.
+    fn left(&self) -> Option<Duration> {
+        self.limit.map(|limit| limit.saturating_sub(self.start.elapsed()))
+    }
+}
+
+/// A run against what was proved: the run is shown. Unless it is one that the proof took to be impossible, one of the two is a mistake of ours, and the program is kept for a report.
+fn told_against(
+    args: &ProveArgs,
+    program: &Program,
+    text: &str,
+    found: &Gate,
+    refutation: &linpoint_model::Refutation,
+) -> Result<Exit, Fault> {
+    let what = crate::explore::wrong(&refutation.violation);
+    let bug = matches!(found, Gate::Wrong(_));
+    let why = match bug {
+        true => "every obligation is proved all the same: that is a mistake of ours",
+        false => "every obligation is proved, but only of numbers without limits",
+    };
+    let shown = match args.json {
+        true => {
+            let steps = refutation.violation.steps.len();
+            let object = json!({
+                "verdict": "refuted",
+                "basis": format!("{what}; {why}"),
+                "engine": "obligations",
+                "operations": program.operations.len(),
+                "counterexample": { "exploration": what, "steps": steps, "sizes": refutation.scope.sizes },
+            });
+            format!("{object}\n")
+        }
+        false => {
+            let mut shown = format!("refuted: {what}\n  {why}\n\n");
+            let workload = &refutation.scope.workload;
+            crate::explore::draw(program, workload, &refutation.violation.steps, text, &mut shown);
+            shown
+        }
+    };
+    let _ = std::io::stdout().write_all(shown.as_bytes());
+    if !bug {
+        return Ok(Exit::Violated);
+    }
+    let path = PathBuf::from("linpoint-bug.lin");
+    let saved = std::fs::write(&path, text).is_ok();
+    Err(Fault::Bug {
+        what: "a program is proved, and a run refutes it".to_owned(),
+        saved: saved.then_some(path),
+    })
+}
+
 /// An annotation that a run breaks.
 fn wrong_annotation(args: &ProveArgs, program: &Program, text: &str, broken: &reached::Broken) -> String {
     let why = format!("{} does not hold in every run", broken.what);
@@ -220,27 +314,10 @@ fn wrong_annotation(args: &ProveArgs, program: &Program, text: &str, broken: &re
     shown
 }
 
-/// What a proof rests on.
-fn basis(program: &Program, sizes: &[(String, i64)]) -> String {
-    let size = |size: &linpoint_lang::program::Size| match sizes.iter().find(|(name, _)| *name == size.name) {
-        Some((name, value)) => format!("{name} = {value}"),
-        None => format!("every {}", size.name),
-    };
-    let mut parts: Vec<String> = program.sizes.iter().map(size).collect();
-    parts.insert(0, "every run of any number of threads".into());
-    parts.push("memory sequentially consistent".into());
-    if let linpoint_lang::program::SpecSource::Builtin(spec) = &program.spec
-        && spec.kind == linpoint_history::Kind::Lock
-    {
-        parts.push("callers release only what they hold, and do not ask for it again".into());
-    }
-    format!("{}; deadlock is not looked for", parts.join(", "))
-}
-
 /// Every run of a small client, for a few seconds.
 fn small_runs(program: &Program, limit: Option<Duration>) -> Explored {
     let bounds = Bounds {
-        time: Some(limit.unwrap_or(Duration::from_secs(5)).min(Duration::from_secs(5))),
+        time: Some(limit.unwrap_or(Duration::MAX).min(Duration::from_secs(5))),
         memory: 1 << 30,
         // Proofs say nothing about deadlock, so it refutes nothing.
         deadlocks: false,
@@ -255,155 +332,4 @@ fn small_workload(program: &Program) -> Workload {
         Some(client) => Workload::of(client),
         None => Workload::by_turns(program, 2, 2).unwrap_or_else(|| Workload::general(program, 2, 2)),
     }
-}
-
-/// What exploration says of a program that was not proved.
-fn word(explored: &Explored) -> String {
-    match &explored.verdict {
-        linpoint_model::Verdict::Violated(violation) => crate::explore::wrong(violation),
-        linpoint_model::Verdict::Holds => {
-            format!("exploration of small runs ({} states) finds nothing wrong", explored.states)
-        }
-        linpoint_model::Verdict::Unknown(_) => {
-            format!("exploration of small runs ({} states, not all) finds nothing wrong", explored.states)
-        }
-    }
-}
-
-fn head(program: &Program, report: &Report, explored: Option<&Explored>, sizes: &[(String, i64)]) -> String {
-    match (&report.verdict, explored) {
-        (Verdict::Proved, _) => format!("proved: {}\n", basis(program, sizes)),
-        (Verdict::NotProved(why), Some(explored)) => match &explored.verdict {
-            linpoint_model::Verdict::Violated(violation) if violation.rechecked => {
-                format!("refuted: {}\n  not proved: {why}\n\n", word(explored))
-            }
-            _ => format!("not proved: {why}\n  {}\n", word(explored)),
-        },
-        (Verdict::NotProved(why), None) => format!("not proved: {why}\n"),
-    }
-}
-
-/// The verdict for a page, without its parts.
-fn as_view(args: &ProveArgs, program: &Program, report: &Report, explored: Option<&Explored>) -> View {
-    let basis = basis(program, &args.obligations.sizes);
-    let refuted = explored.is_some_and(
-        |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
-    );
-    let (verdict, word, headline) = match (&report.verdict, explored) {
-        (Verdict::Proved, _) => (view::Verdict::Holds, "proved", format!("{} is linearizable", program.name)),
-        (Verdict::NotProved(_), Some(explored)) if refuted => {
-            (view::Verdict::Violated, "refuted", word(explored))
-        }
-        (Verdict::NotProved(why), _) => (view::Verdict::Unknown, "not proved", why.clone()),
-    };
-    let mut view = View::new(verdict, word, &headline);
-    let open = report.decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
-    view.summary = Summary {
-        checked: format!("Object {} of {}: {basis}.", program.name, args.file.display()),
-        rests_on: match verdict {
-            view::Verdict::Holds => format!(
-                "{} obligations, each decided by a solver, from {} facts that were shown to be kept by every step.",
-                report.decided.len(),
-                report.inferred.facts.count()
-            ),
-            view::Verdict::Violated => {
-                "One run, taken again from the start and judged a second time.".to_owned()
-            }
-            view::Verdict::Unknown => format!(
-                "Nothing yet: {open} obligations are open. {}.",
-                explored.map_or_else(String::new, self::word)
-            ),
-        },
-        not_covered: "Deadlock and progress, and memory weaker than sequentially consistent. What is open need not be wrong: the invariants may be too weak.".to_owned(),
-        facts: vec![
-            ("obligations".to_owned(), report.decided.len().to_string()),
-            ("open".to_owned(), open.to_string()),
-            ("solver time".to_owned(), crate::view::seconds(report.solver)),
-            ("time".to_owned(), crate::view::seconds(report.elapsed)),
-        ],
-        again: format!("linpoint prove {} --engine obligations", args.file.display()),
-    };
-    view
-}
-
-fn tail(report: &Report, options: &Options) -> String {
-    let open = report.decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
-    let agreed = options.confirm.as_ref().map_or("", |_| ", each confirmed by cvc5");
-    let guessed = match options.infer {
-        true => format!(
-            "; {} of {} guessed facts kept in {:.2} s",
-            report.inferred.facts.count(),
-            report.inferred.guesses,
-            report.inference.as_secs_f64()
-        ),
-        false => String::new(),
-    };
-    format!(
-        "  {} obligations, {open} open{agreed}{guessed}\n  {:.2} s, of which {:.2} s solver time over {} solvers, {} questions\n",
-        report.decided.len(),
-        report.elapsed.as_secs_f64(),
-        report.solver.as_secs_f64(),
-        options.jobs,
-        report.questions
-    )
-}
-
-fn as_json(
-    program: &Program,
-    text: &str,
-    report: &Report,
-    options: &Options,
-    explored: Option<&Explored>,
-    (found, unneeded): (&[String], &[String]),
-) -> String {
-    let refuted = explored.is_some_and(
-        |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
-    );
-    let (verdict, basis) = match &report.verdict {
-        Verdict::Proved => ("proved", json!(basis(program, &options.sizes))),
-        Verdict::NotProved(why) if refuted => ("refuted", json!(why)),
-        Verdict::NotProved(why) => ("not proved", json!(why)),
-    };
-    let obligation = |decided: &Decided| {
-        let names = report.graph.as_ref().map(|graph| table::names(program, text, graph, decided));
-        let (step, other) = names.unwrap_or_default();
-        json!({
-            "kind": decided.obligation.kind.name(),
-            "step": step,
-            "other": other,
-            "outcome": match &decided.outcome {
-                Outcome::Proved => json!("proved"),
-                Outcome::Open(_) => json!("open"),
-                Outcome::Unknown(why) => json!({ "unknown": why }),
-            },
-            "elapsed_s": decided.took.as_secs_f64(),
-            "instances": decided.instances,
-        })
-    };
-    let first = report.decided.iter().find(|decided| !decided.outcome.is_proved());
-    let counterexample = match (first, explored) {
-        (None, None) => serde_json::Value::Null,
-        (first, explored) => json!({
-            "obligation": first.map(obligation),
-            "state": first.and_then(|decided| table::picture(program, text, report, decided)),
-            "reached": first.and_then(|decided| table::reached(program, report, decided, options.time)),
-            "missing": first.map(|decided| propose::lines(program, text, report, options, decided)),
-            "exploration": explored.map(word),
-        }),
-    };
-    let object = json!({
-        "verdict": verdict,
-        "basis": basis,
-        "engine": "obligations",
-        "operations": program.operations.len(),
-        "elapsed_s": report.elapsed.as_secs_f64(),
-        "inference_s": report.inference.as_secs_f64(),
-        "solver_s": report.solver.as_secs_f64(),
-        "facts": report.inferred.facts.count(),
-        "obligations": report.decided.iter().map(obligation).collect::<Vec<_>>(),
-        "found": found,
-        "notes": unneeded,
-        "counterexample": counterexample,
-    });
-    format!("{object}\n")
 }

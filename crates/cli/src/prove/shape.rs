@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
@@ -16,7 +16,9 @@ use linpoint_shape::certificate;
 use linpoint_shape::draw;
 use linpoint_shape::exec::{Point, Points};
 use linpoint_shape::layout::Layout;
-use linpoint_shape::prove::{Choice, Invariant, Proof, Report, Scope, Settings, Verdict, prove_watched};
+use linpoint_shape::prove::{
+    CALLS, Choice, Ends, Invariant, Proof, Report, Scope, Settings, Verdict, prove_watched,
+};
 use linpoint_shape::refute::Refutation;
 use linpoint_shape::store::Domain;
 use linpoint_shape::structure::Structure;
@@ -91,7 +93,7 @@ fn scope(text: &str) -> Result<Scope, String> {
 pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Fault> {
     let shape = &args.shape;
     if let Some(path) = &shape.recheck {
-        return recheck(path, program);
+        return recheck(path, program, args.time_limit);
     }
     let settings = Settings {
         scope: shape.threads,
@@ -107,6 +109,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
         time: args.time_limit,
         memory: shape.memory_limit.unwrap_or(4 << 30),
         refute: true,
+        ..Settings::default()
     };
     let bar = std::cell::OnceCell::new();
     let report = prove_watched(program, &settings, &|now| show_progress(&bar, now));
@@ -139,14 +142,14 @@ fn write(path: &Path, text: &str) -> Result<(), Fault> {
 }
 
 /// A written proof, checked once more.
-fn recheck(path: &Path, program: &Program) -> Result<Exit, Fault> {
+fn recheck(path: &Path, program: &Program, limit: Option<Duration>) -> Result<Exit, Fault> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Fault::usage(
             format!("cannot read {}: {error}", path.display()),
             "name a file written by `--certificate`",
         )
     })?;
-    let checked = certificate::recheck(program, &text);
+    let checked = certificate::recheck(program, &text, limit.map(|limit| Instant::now() + limit));
     let (line, exit) = match checked {
         Ok((views, records)) => (
             format!("proved: the certificate is closed under every step: {views} views, {records} records\n"),
@@ -266,7 +269,7 @@ impl Told<'_> {
             checked: format!("Object {} of {}: {}.", self.program.name, file.display(), self.basis()),
             rests_on: match &self.report.verdict {
                 Verdict::Proved(proof) => format!(
-                    "{}, which no step of any thread leaves; a second pass found them closed.",
+                    "{}, which no step of any thread leaves; a second pass found them closed, concrete states were looked up in them, and small clients explored without any reduction.",
                     size(&proof.invariant)
                 ),
                 Verdict::Refuted(_) => "One run, taken again from the start and judged a second time.".to_owned(),
@@ -371,10 +374,14 @@ impl Told<'_> {
         } else {
             "memory sequentially consistent and garbage collected"
         };
+        let ends = match &self.report.verdict {
+            Verdict::Proved(proof) if proof.ends == Ends::Always => "which always ends".to_owned(),
+            _ => format!("which ends in every sequence of {CALLS} calls, and is taken to end in longer ones"),
+        };
         let reference = match &self.program.spec {
-            SpecSource::Builtin(_) => "",
-            SpecSource::Block(_) => "; compared with its `spec` block, whose operations are taken to end",
-            SpecSource::Nothing => "; compared with its own code run alone, which is taken to end",
+            SpecSource::Builtin(_) => String::new(),
+            SpecSource::Block(_) => format!("; compared with its `spec` block, {ends}"),
+            SpecSource::Nothing => format!("; compared with its own code run alone, {ends}"),
         };
         format!(
             "every run of {who}, of every length{reference}; {memory}; no run-time error, deadlock not looked at"

@@ -83,6 +83,7 @@ fn says(kind: Kind) -> &'static str {
         Kind::Safe => "the step does not go wrong",
         Kind::Invariant => "what is claimed of the place it comes to holds there",
         Kind::Others => "what is claimed of other processes stays true",
+        Kind::Pairs => "two other processes still differ where they must",
         Kind::Effect => "the object changes as its specification does, or not at all",
         Kind::Status => "whether others have taken effect changes only as allowed",
         Kind::Same => "both abstractions stand for the same object",

@@ -100,12 +100,57 @@ fn unknown_specs_suggest_the_nearest() {
     assert!(ran.code == 2 && ran.err.contains("capacity=N"), "{}", ran.err);
 }
 
+/// Nothing was found wrong with it, and nothing was looked at.
 #[test]
-fn an_empty_file_is_a_history() {
-    let path = scratch("empty.jsonl", b"");
-    let ran = linpoint(&["check", &path.display().to_string(), "--spec", "queue"], b"");
-    assert_eq!(ran.code, 0);
-    assert!(ran.out.starts_with("linearizable: 0 operations"), "{}", ran.out);
+fn a_history_with_nothing_to_check_is_unknown() {
+    let pending = r#"{"process":0,"op":"enqueue","arg":1,"call":3}"#;
+    let failed = r#"{"process":0,"op":"enqueue","arg":1,"call":3,"return":4,"failed":true}"#;
+    for (text, why) in [
+        (String::new(), "the history has no operation"),
+        (format!("{pending}\n"), "the one operation never returned"),
+        (format!("{pending}\n{}\n", pending.replace(":0", ":1")), "none of the 2 operations ever returned"),
+        (format!("{failed}\n"), "the history has no operation"),
+    ] {
+        let path = scratch("nothing.jsonl", text.as_bytes()).display().to_string();
+        for more in [&[][..], &["--merge"], &["--engine", "brute"], &["--engine", "monitor"]] {
+            let ran = linpoint(&[&["check", &path, "--spec", "queue"], more].concat(), b"");
+            assert_eq!(ran.code, 3, "{more:?}: {}{}", ran.out, ran.err);
+            let said = format!("unknown: there is nothing to check: {why}");
+            assert!(ran.out.starts_with(&said), "{more:?}: {}", ran.out);
+        }
+        let ran = linpoint(&["check", &path, "--spec", "queue", "--json"], b"");
+        let said: serde_json::Value = serde_json::from_str(&ran.out).expect("one JSON object");
+        assert_eq!((ran.code, &said["verdict"]), (3, &"unknown".into()));
+    }
+}
+
+/// An argument that begins as an option does.
+#[test]
+fn an_object_may_start_below_zero() {
+    let line = r#"{"process":0,"op":"read","ret":-1,"call":3,"return":4}"#;
+    for spec in ["register", "counter", "rmw-register"] {
+        for start in [&["--initial", "-1"][..], &["--initial=-1"]] {
+            let ran = linpoint(&[&["check", "-", "--spec", spec], start].concat(), line.as_bytes());
+            assert_eq!(ran.code, 0, "{spec}, {start:?}: {}{}", ran.out, ran.err);
+        }
+        let ran = linpoint(&["generate", "--spec", spec, "--ops", "3", "--initial", "-7"], b"");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+}
+
+/// Fields by other words: they would be passed over, and an operation would pass for one that never returned.
+#[test]
+fn other_words_for_fields_are_named() {
+    for (line, meant) in [
+        (r#"{"process":0,"op":"dequeue","ret":3,"call":3,"end":4}"#, "`return`"),
+        (r#"{"process":0,"op":"dequeue","res":3,"call":3,"return":4}"#, "`ret`"),
+        (r#"{"process":0,"op":"dequeue","output":3,"call":3,"return":4}"#, "`ret`"),
+        (r#"{"process":0,"op":"enqueue","value":3,"call":3,"return":4}"#, "`arg`"),
+        (r#"{"process":0,"type":"invoke","op":"enqueue","arg":3}"#, "`value`"),
+    ] {
+        let ran = linpoint(&["check", "-", "--spec", "queue"], format!("{line}\n").as_bytes());
+        assert!(ran.code == 2 && ran.err.contains("H023") && ran.err.contains(meant), "{line}: {}", ran.err);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Pages in a real browser: each engine's, large ones, and hostile ones.
 //!
-//! Where there is no Chromium every test says by name that it was skipped; `cargo xtask browser` sets one up, and CI does so first.
+//! They need Chromium, which `cargo xtask browser` sets up, as CI does first; `cargo xtask ci --without browser` leaves them
+//! out by name.
 
 mod engines;
 mod hostile;
@@ -13,13 +14,12 @@ use linpoint_report::View;
 
 use crate::run::scratch;
 
-/// A browser, unless there is none.
-fn browser(test: &str) -> Option<Browser> {
-    if linpoint_browser::find().is_none() {
-        eprintln!("SKIPPED {test}: no Chromium on this machine; `cargo xtask browser` sets one up");
-        return None;
-    }
-    Some(Browser::start().expect("the browser starts"))
+/// A browser. Without one nothing here can be tested, so a test without one fails.
+#[track_caller]
+fn browser() -> Browser {
+    let found = linpoint_browser::find();
+    assert!(found.is_some(), "this test needs Chromium: `cargo xtask browser` sets it up");
+    Browser::start().expect("the browser starts")
 }
 
 /// Opens a page of a usual screen's size.

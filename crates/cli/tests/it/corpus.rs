@@ -13,9 +13,14 @@ fn check_all(folder: &Path) -> usize {
         let [file, spec, expected] = fields[..] else { panic!("three fields: {line}") };
         let path = folder.join(file);
         let ran = linpoint(&["check", &path.display().to_string(), "--spec", spec], b"");
+        checked += 1;
+        // A log in which nothing returned is listed as what it is to others.
+        if ran.out.starts_with("unknown: there is nothing to check") {
+            assert_eq!((ran.code, expected), (3, "linearizable"), "{file}");
+            continue;
+        }
         assert!(ran.out.starts_with(&format!("{expected}:")), "{file}: {}{}", ran.out, ran.err);
         assert_eq!(ran.code, i32::from(expected != "linearizable"), "{file}");
-        checked += 1;
     }
     checked
 }

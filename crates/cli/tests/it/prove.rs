@@ -4,24 +4,18 @@ use linpoint_prove::solver::{SolverKind, find};
 
 use crate::run::linpoint;
 
-/// Is z3 here? If not, says which test is skipped.
-fn has_solver() -> bool {
-    let found = find(SolverKind::Z3, None).is_some();
-    if !found {
-        let test = std::thread::current().name().unwrap_or("a test").to_owned();
-        eprintln!("SKIPPED: {test}: z3 is missing; run `cargo xtask solvers`");
-    }
-    found
+/// Without z3 nothing here can be tested, and a test that tests nothing must not be green.
+#[track_caller]
+fn needs_solver() {
+    assert!(find(SolverKind::Z3, None).is_some(), "this test needs z3: `cargo xtask solvers` sets it up");
 }
 
 #[test]
 fn proved_with_a_table() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     let ran = linpoint(&["prove", "corpus/correct/multiset.lin"], b"");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    let first = "proved: every run of any number of threads, every N, memory sequentially consistent; deadlock is not looked for\n";
+    let first = "proved: every run of any number of threads, every N, memory sequentially consistent, numbers without limits; deadlock is not looked for\n";
     assert!(ran.out.starts_with(first), "{}", ran.out);
     assert!(ran.out.contains("obligations, 0 open"), "{}", ran.out);
     assert!(ran.out.contains("  I15 → I16'"), "{}", ran.out);
@@ -29,9 +23,7 @@ fn proved_with_a_table() {
 
 #[test]
 fn not_proved_and_json() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     let program = b"object C : counter {\n  shared n: int\n  op increment() {\n    t = n\n    n = t + 1\n  }\n  op read() -> int { return n }\n  abs n\n  client two {\n    thread { increment(); read() }\n    thread { increment() }\n  }\n}\n";
     let ran = linpoint(&["prove", "-", "--json"], program);
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
@@ -53,9 +45,7 @@ fn without_a_solver() {
 
 #[test]
 fn bad_use() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     assert_eq!(linpoint(&["prove", "corpus/correct/multiset.lin", "--size", "M=3"], b"").code, 2);
     assert_eq!(linpoint(&["prove", "corpus/correct/multiset.lin", "--size", "N"], b"").code, 2);
     let ran = linpoint(
@@ -84,9 +74,7 @@ fn annotations_and_countermodels_are_tested_by_runs() {
     let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((ran.code, &value["verdict"]), (3, &"not proved".into()), "{}", ran.out);
     assert!(ran.out.contains("`disjoint`: two threads have"), "{}", ran.out);
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     let more = lock.replace("  abs holder\n", "  abs holder\n  inv: serving <= next + 1\n");
     let ran = linpoint(&["prove", "-"], more.as_bytes());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -108,9 +96,7 @@ fn annotations_and_countermodels_are_tested_by_runs() {
 
 #[test]
 fn obligations_as_formulas() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     let ran = linpoint(&["prove", "corpus/correct/ticket-lock.lin", "--explain"], b"");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
@@ -126,9 +112,7 @@ fn obligations_as_formulas() {
 /// The program without its linearization points, and what is told of those that were found.
 #[test]
 fn points_are_found_and_told() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     let stack = include_str!("../../../../corpus/correct/treiber-ghosts.lin");
     let without = stack.replace(" @lin(none) if t == null", "").replace(" @lin", "");
     assert!(!without.contains("@lin"));
@@ -143,9 +127,7 @@ fn points_are_found_and_told() {
 
 #[test]
 fn hidden_slots_are_found_on_request() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     let file = "corpus/broken/multiset-naive-abstraction.lin";
     let ran = linpoint(&["prove", file], b"");
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
@@ -157,9 +139,7 @@ fn hidden_slots_are_found_on_request() {
 
 #[test]
 fn what_is_missing_is_proposed() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     let ran = linpoint(&["prove", "corpus/broken/ticket-lock-no-disjoint.lin"], b"");
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     assert!(
@@ -172,9 +152,7 @@ fn what_is_missing_is_proposed() {
 /// Each broken case: the step and the kind, a countermodel within a second, and what runs say of it.
 #[test]
 fn broken_cases_name_their_steps() {
-    if !has_solver() {
-        return;
-    }
+    needs_solver();
     named(&["corpus/broken/multiset-naive-abstraction.lin"], 3, &[("effect", "I14"), ("effect", "I15")]);
     let older = ["corpus/correct/multiset-in.lin", "--two-processes", "--size", "N=3"];
     named(&older, 3, &[("effect", "I1"), ("effect", "I5"), ("effect", "I7'")]);
@@ -211,4 +189,103 @@ fn named(arguments: &[&str], code: i32, wanted: &[(&str, &str)]) {
         "{}",
         ran.out
     );
+}
+
+/// What is never taken is the first thing that is said of a proof.
+#[test]
+fn vacuity_comes_first() {
+    needs_solver();
+    let program = b"object W : counter {
+  shared x: int
+  shared lk: lock
+  op increment() {
+    lock(lk)
+    lock(lk)
+    x = 7 @lin
+    unlock(lk)
+    unlock(lk)
+  }
+  op read() -> int {
+    r = x @lin(r)
+    return r
+  }
+  abs x
+}";
+    let ran = linpoint(&["prove", "-"], program);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("vacuous in part: `increment` never returns; "), "{}", ran.out);
+    assert!(ran.out.contains("\n  the rest is proved: "), "{}", ran.out);
+    let ran = linpoint(&["prove", "-", "--json"], program);
+    let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(value["verdict"], "proved");
+    assert!(value["vacuous"].as_str().is_some_and(|said| said.contains("never returns")), "{value}");
+}
+
+/// An overflow that a client comes to refutes a proof about numbers without limits.
+#[test]
+fn numbers_that_become_too_large() {
+    needs_solver();
+    let program = b"object S {
+  shared x: int = 3
+  op square() {
+    S1: atomic {
+      x = x * x
+    } @lin
+  }
+  spec {
+    shared c: int = 3
+    op square() { c = c * c }
+  }
+  abs x
+  client one {
+    thread { square(); square(); square(); square(); square() }
+  }
+}";
+    let ran = linpoint(&["prove", "-"], program);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("refuted: a number too large"), "{}", ran.out);
+    assert!(ran.out.contains("only of numbers without limits"), "{}", ran.out);
+}
+
+/// A caller who gives back what it does not hold refutes nothing, whatever the operations are called.
+#[test]
+fn callers_keep_the_rules_of_what_is_held() {
+    needs_solver();
+    let semaphore = b"object S : semaphore:capacity=2 {
+  shared c: int = 2
+  op acquire() {
+    atomic {
+      assume c > 0
+      c = c - 1
+    } @lin
+  }
+  op release() { n = fetch_add(c, 1) @lin }
+  abs c
+}";
+    let ran = linpoint(&["prove", "-"], semaphore);
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert_eq!(linpoint(&["explore", "-"], semaphore).code, 0);
+    let alias = b"object T : lock {
+  shared l: lock
+  op acquire() { lock(l) @lin }
+  op unlock() { unlock(l) @lin }
+  abs l
+}";
+    assert_eq!(linpoint(&["prove", "-"], alias).code, 0);
+    assert_eq!(linpoint(&["explore", "-"], alias).code, 0);
+}
+
+/// Looking for what is missing is under the time limit, and its time is told.
+#[test]
+fn what_is_told_as_missing_would_help() {
+    needs_solver();
+    let text =
+        std::fs::read_to_string(crate::run::root().join("corpus/correct/ticket-lock.lin")).expect("there");
+    let line = "  inv at A2: serving <= t && t < next && (holder != none ==> serving < t)\n";
+    let less = text.replace(line, "");
+    assert_ne!(less, text);
+    let ran = linpoint(&["prove", "-", "--json"], less.as_bytes());
+    let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let (all, looking) = (value["elapsed_s"].as_f64(), value["looking_s"].as_f64());
+    assert!(all.zip(looking).is_some_and(|(all, looking)| looking > 0.0 && looking <= all), "{value}");
 }

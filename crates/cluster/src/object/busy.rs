@@ -374,7 +374,8 @@ impl Busy {
             }
         }
         let rows: Vec<Operation> = self.rows.iter().chain(&more.pending).copied().collect();
-        self.batch(&rows, world, world.deadline)
+        let deadline = world.deadline.into_iter().chain(world.turn_ends).min();
+        self.batch(&rows, world, deadline)
     }
 }
 
@@ -402,7 +403,7 @@ pub(super) fn unknown(why: impl Into<String>) -> Verdict {
 pub(super) fn patience(deadline: Option<Instant>, patience: Duration) -> Budget {
     let soon = Instant::now() + patience;
     let deadline = deadline.map_or(soon, |deadline| deadline.min(soon));
-    Budget { deadline: Some(deadline), memory_bytes: None, racer: None }
+    Budget { deadline: Some(deadline), ..Budget::unlimited() }
 }
 
 fn state_size(state: &State) -> usize {

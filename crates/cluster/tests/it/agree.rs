@@ -80,3 +80,51 @@ fn generated_histories_have_the_same_verdicts() {
     let counts = compare(1, 300);
     assert!(counts[0] > 100 && counts[1] > 100, "{counts:?}");
 }
+
+/// One object would take for ever; another one is wrong.
+#[test]
+fn a_hard_object_hides_no_violated_one() {
+    use linpoint_history::specs::codes::kv;
+    use linpoint_history::{OpCode, Operation, Value};
+    for (hard, wrong) in [("a", "z"), ("z", "a")] {
+        let mut history = History::new();
+        let mut add =
+            |key: &str, process: i64, op: OpCode, arg: Value, result: Value, call: i64, ret: i64| {
+                let process = history.symbols.process(&Value::Int(process));
+                let mut row = Operation::new(process, op);
+                row.key = history.symbols.key(&Value::text(key));
+                (row.arg, row.result) = (history.symbols.intern(&arg), history.symbols.intern(&result));
+                (row.call, row.ret) = (call, ret);
+                history.operations.push(row);
+            };
+        let letters: Vec<String> = (b'a'..b'y').map(|letter| char::from(letter).to_string()).collect();
+        for (n, letter) in (0..).zip(&letters) {
+            add(hard, n, kv::APPEND, Value::text(letter), Value::Null, n, 100 + n);
+        }
+        let backwards: String = letters.iter().rev().cloned().collect();
+        add(hard, 0, kv::GET, Value::Null, Value::text(&letters.concat()), 200, 201);
+        add(hard, 0, kv::GET, Value::Null, Value::text(&backwards), 300, 301);
+        for (at, value) in [(400, 1), (402, 2), (404, 1), (406, 2)] {
+            add(wrong, 50, kv::PUT, Value::Int(value), Value::Null, at, at + 1);
+        }
+        add(wrong, 50, kv::GET, Value::Null, Value::Int(1), 408, 409);
+        let split = Split { sources: 2, workers: 2, seed: 1, ..Split::default() };
+        let (answer, _) = feeds::run(&history, "kv", None, &split).answer();
+        assert_eq!(word(&answer.verdict), "violated", "{answer:?}");
+        assert_eq!(answer.object, Some(Value::text(wrong)));
+    }
+}
+
+#[test]
+fn nothing_to_check_is_unknown() {
+    let mut history = History::new();
+    let split = Split { sources: 1, workers: 1, seed: 1, ..Split::default() };
+    let (answer, _) = feeds::run(&history, "kv", None, &split).answer();
+    assert_eq!(word(&answer.verdict), "unknown", "{answer:?}");
+    let process = history.symbols.process(&linpoint_history::Value::Int(0));
+    let mut row = linpoint_history::Operation::new(process, linpoint_history::specs::codes::kv::GET);
+    row.ret = linpoint_history::Operation::NEVER;
+    history.operations.push(row);
+    let (answer, _) = feeds::run(&history, "kv", None, &split).answer();
+    assert_eq!(word(&answer.verdict), "unknown", "{answer:?}");
+}

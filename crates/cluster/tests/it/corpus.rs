@@ -26,6 +26,9 @@ fn check_all(folder: &Path) -> usize {
             Verdict::Violated(_) => "not linearizable",
             Verdict::Unknown(_) => "unknown",
         };
+        // A log in which nothing returned is listed as what it is to others.
+        let has_returns = history.operations.iter().any(|op| !op.is_pending());
+        let expected = if has_returns { expected } else { "unknown" };
         assert_eq!(found, expected, "{file} {split:?}");
         checked += 1;
     }

@@ -53,14 +53,25 @@ pub(super) fn columns<'a>(
         return Err(problem);
     }
     let needed = [(Field::Process, "process"), (Field::Op, "op"), (Field::Call, "call")];
-    match needed.iter().find(|(column, _)| !columns.contains(column)) {
-        None => Ok(columns),
-        Some((_, name)) => Err(Diagnostic::new(
+    if let Some((_, name)) = needed.iter().find(|(column, _)| !columns.contains(column)) {
+        return Err(Diagnostic::new(
             problem::MISSING_FIELD,
             format!("the header has no column `{name}`; expected {HEADER}"),
             format!("a first line {HEADER}, with the columns in any order"),
-        )),
+        ));
     }
+    // One column that is not known, and one that is missing: the one may be the other, and a whole column would be passed over.
+    let usual = [(Field::Arg, "arg"), (Field::Result, "ret"), (Field::Return, "return")];
+    if let (Some(name), Some((_, missing))) =
+        (others.first(), usual.iter().find(|(column, _)| !columns.contains(column)))
+    {
+        return Err(Diagnostic::new(
+            problem::MISSPELT,
+            format!("there is a column `{name}`, and none `{missing}`"),
+            format!("`{missing}` if that is meant; if it is not, a column `{missing}` with nothing in it"),
+        ));
+    }
+    Ok(columns)
 }
 
 impl Csv {

@@ -97,9 +97,12 @@ fn edn_maps(line: &[u8], kind: Kind) -> Format {
 }
 
 fn is_log_line(line: &[u8]) -> bool {
-    [&b"\t:invoke\t"[..], b"\t:ok\t", b"\t:fail\t", b"\t:info\t"]
-        .iter()
-        .any(|moment| memchr::memmem::find(line, moment).is_some())
+    let is_blank = |byte: Option<&u8>| byte.is_some_and(|byte| matches!(byte, b' ' | b'\t'));
+    let has = |moment: &[u8]| {
+        memchr::memmem::find_iter(line, moment)
+            .any(|at| at > 0 && is_blank(line.get(at - 1)) && is_blank(line.get(at + moment.len())))
+    };
+    [&b":invoke"[..], b":ok", b":fail", b":info"].into_iter().any(has)
         || line.starts_with(b"INFO ") && memchr::memmem::find(line, b"jepsen").is_some()
 }
 

@@ -1,5 +1,5 @@
 //! Jepsen's log lines, as in the etcd histories that come with porcupine: `INFO  jepsen.util - 0`, `:invoke`, `:cas` and
-//! `[1 2]` with tabs between them, which are process, type, operation and value.
+//! `[1 2]` with tabs between them, or, where something has expanded the tabs, blanks, which are process, type, operation and value.
 //!
 //! Here `:fail` of a compare-and-set means that the comparison failed: it took effect and answered `false`. `:info` is a
 //! timeout. Log lines about other things are passed over.
@@ -63,14 +63,16 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Option<Event>, Diagnostic> {
         Some((_, message)) => message,
         None => line,
     };
-    let mut fields = message.split('\t');
-    let process = fields.next().unwrap_or_default().trim();
+    let mut fields = fields(message).into_iter();
+    let process = fields.next().unwrap_or_default();
     let is_client = process.starts_with(|c: char| c.is_ascii_digit());
     let (Some(moment), Some(op), Some(value)) = (fields.next(), fields.next(), fields.next()) else {
         if !is_client && line.len() > message.len() {
             return Ok(None);
         }
-        return Err(problem::truncated("process, type, operation and value with tabs between them"));
+        return Err(problem::truncated(
+            "process, type, operation and value with tabs or blanks between them",
+        ));
     };
     let keyword = |text: &'_ str| text.trim().strip_prefix(':').unwrap_or(text.trim()).to_owned();
     let moment = Moment::find(&keyword(moment))?;
@@ -105,6 +107,23 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Option<Event>, Diagnostic> {
     Ok(Some(Event { process: Some(process), moment, op, value, key: Value::Null, line: 0 }))
 }
 
+/// The first four fields of a message. Only the last of them, the value, may have blanks inside.
+fn fields(message: &str) -> Vec<&str> {
+    if message.contains('\t') {
+        return message.split('\t').map(str::trim).collect();
+    }
+    let mut fields = Vec::new();
+    let mut rest = message.trim();
+    while fields.len() < 3
+        && let Some((field, after)) = rest.split_once(char::is_whitespace)
+    {
+        fields.push(field);
+        rest = after.trim_start();
+    }
+    fields.push(rest);
+    fields
+}
+
 /// Writes a history as log lines.
 pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Write) -> io::Result<()> {
     if history.operations.iter().any(|row| row.key != KeyId::NONE) {
@@ -127,4 +146,20 @@ pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Writ
         writeln!(out, "{PREFIX}{process}\t:{moment}\t:{}\t{}", decl.name, show(&symbols.value(value)))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_are_as_good_as_tabs() {
+        let tabs = fields("12\t:invoke\t:cas\t[1 2]");
+        assert_eq!(tabs, ["12", ":invoke", ":cas", "[1 2]"]);
+        assert_eq!(fields("12  :invoke :cas    [1 2]"), tabs);
+        assert_eq!(fields(" 12  :invoke :cas    [1 2] "), tabs);
+        assert_eq!(fields("12  :invoke :read   nil"), ["12", ":invoke", ":read", "nil"]);
+        assert_eq!(fields("12  :invoke"), ["12", ":invoke"]);
+        assert_eq!(fields(""), [""]);
+    }
 }

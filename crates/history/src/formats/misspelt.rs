@@ -1,4 +1,4 @@
-//! Fields that are nearly named as one that is missing: `retrun` where there is no `return`.
+//! Fields that are nearly named as one that is missing, or by another word for it: `retrun`, or `end`, where there is no `return`.
 //!
 //! Fields that nobody knows are allowed, for what else a log may hold. But an operation whose `return` is misspelt would pass for one that never returned, and one whose `ret` is
 //! for one that found nothing: a wrong verdict without a word. So where a field is missing and another one looks like it, the
@@ -8,13 +8,33 @@ use super::problem;
 use crate::diagnostic::Diagnostic;
 
 /// Other words for fields, by which they are missed.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 26] = [
     ("result", "ret"),
+    ("res", "ret"),
+    ("response", "ret"),
+    ("output", "ret"),
+    ("out", "ret"),
+    ("answer", "ret"),
     ("returned", "return"),
+    ("end", "return"),
+    ("ended", "return"),
+    ("finish", "return"),
+    ("completed", "return"),
+    ("return_time", "return"),
+    ("call_time", "call"),
+    ("start", "call"),
+    ("invoke", "call"),
     ("args", "arg"),
     ("argument", "arg"),
+    ("value", "arg"),
+    ("input", "arg"),
     ("fail", "failed"),
+    ("proc", "process"),
     ("values", "value"),
+    ("arg", "value"),
+    ("ret", "value"),
+    ("result", "value"),
+    ("res", "value"),
 ];
 
 /// What is wrong if a record has a field `name` that nobody knows, and the fields `missing` could stand there but do not.
@@ -61,6 +81,10 @@ mod tests {
             ("agr", "arg"),
             ("proces", "process"),
             ("vlaue", "value"),
+            ("end", "return"),
+            ("res", "ret"),
+            ("value", "arg"),
+            ("ret", "value"),
         ] {
             assert!(looks_like(name, known), "{name}");
         }

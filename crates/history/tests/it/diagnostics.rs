@@ -215,6 +215,8 @@ fn csv_that_is_wrong() {
     csv("process,op,arg\n", problem::MISSING_FIELD, 1, words);
     csv("1,enqueue,5,,1,2\n", problem::MISSING_FIELD, 1, "the header has no column `process`");
     csv("process,op,call,call\n", problem::FIELD_TWICE, 1, "call");
+    csv("process,op,a\\g,ret,call,return\n", problem::MISSPELT, 1, "none `arg`");
+    csv("process,op,arg,ret,call,until\n", problem::MISSPELT, 1, "none `return`");
     csv(&format!("{head}1,enqueue,5,,1\n"), problem::SYNTAX, 2, "5 fields; expected 6");
     csv(&format!("{head}1,enqueue,\"5,,1,2\n"), problem::TRUNCATED, 2, "quote");
     csv(&format!("{head}1,enqueue,5.5,,1,2\n"), problem::NOT_A_VALUE, 2, "fraction");

@@ -127,3 +127,40 @@ fn kv_logs_start_from_the_empty_string() {
     let reader = formats::open(&Input::Bytes(text.into()), &spec("kv"), &ReadOptions::default()).unwrap();
     assert_eq!(reader.implied_initial(), Some(Value::text("")));
 }
+
+/// Tabs may have been expanded on the way.
+#[test]
+fn etcd_logs_with_blanks() {
+    let expected = [
+        "1 null: write(3) -> null [0,2]",
+        "4 null: cas([1,2]) -> false [1,3]",
+        "12 null: read(null) -> 3 [4,5]",
+        "12 null: write(0) -> null [6,..]",
+    ];
+    let tabs = "INFO  jepsen.util - 1\t:invoke\t:write\t3\n\
+         INFO  jepsen.util - 4\t:invoke\t:cas\t[1 2]\n\
+         INFO  jepsen.util - 1\t:ok\t:write\t3\n\
+         INFO  jepsen.util - 4\t:fail\t:cas\t[1 2]\n\
+         INFO  jepsen.util - 12\t:invoke\t:read\tnil\n\
+         INFO  jepsen.util - 12\t:ok\t:read\t3\n\
+         INFO  jepsen.util - 12\t:invoke\t:write\t0\n\
+         INFO  jepsen.util - 12\t:info\t:write\t:timed-out\n";
+    let expanded = |line: &str| {
+        let (head, message) = line.split_once(" - ").expect("a log line");
+        let mut text = String::new();
+        for field in message.split('\t') {
+            text += field;
+            text += " ";
+            while !text.len().is_multiple_of(4) {
+                text += " ";
+            }
+        }
+        format!("{head} - {}\n", text.trim_end())
+    };
+    let blanks: String = tabs.lines().map(expanded).collect();
+    check("cas-register", Format::EtcdLog, tabs, &expected);
+    check("cas-register", Format::EtcdLog, &blanks, &expected);
+    // Without what a logger puts before the message.
+    let bare = blanks.replace("INFO  jepsen.util - ", "");
+    check("cas-register", Format::EtcdLog, &bare, &expected);
+}

@@ -1,5 +1,10 @@
 //! The choices that a step leaves open, visited one way after another.
 
+use crate::program::Word;
+
+/// More ways than this to go on from one choice are not tried.
+pub(super) const MOST_WAYS: u32 = 100_000;
+
 /// Which way to take at each choice. The default takes the first at each; [`Choices::next`] moves to the next way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
@@ -23,6 +28,12 @@ impl Choices {
         *known = count;
         self.at += 1;
         (*choice).min(count - 1)
+    }
+
+    /// A number from `lo` to `hi`, which is not below; none if there are too many to try them all.
+    pub fn between(&mut self, lo: Word, hi: Word) -> Option<Word> {
+        let ways = u32::try_from(i64::from(hi) - i64::from(lo) + 1).ok().filter(|&ways| ways <= MOST_WAYS)?;
+        Some(lo + self.pick(ways) as Word)
     }
 
     /// What was taken at each choice of the last run.

@@ -253,7 +253,7 @@ impl Compiled {
                 if hi < lo {
                     return Some(false);
                 }
-                let value = lo + choices.pick((hi - lo + 1) as u32) as Word;
+                let value = choices.between(lo, hi)?;
                 run.words[base + local] = fits(value, *limit)?;
             }
             Act::New { local, header, reused, fields, given } => {

@@ -118,6 +118,11 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// From here on no local is forgotten: what nobody reads any more stays in its frame. Runs are the same; there are more states.
+    pub fn remember_locals(&mut self) {
+        self.dead.iter_mut().for_each(Vec::clear);
+    }
+
     /// The state before any thread does anything.
     pub fn initial(&self) -> Result<State, RunError> {
         let mut words = Vec::with_capacity(self.heap);

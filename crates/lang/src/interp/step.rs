@@ -138,7 +138,7 @@ impl Machine<'_> {
                 if hi < lo {
                     return Ok(false);
                 }
-                let value = lo + choices.pick((hi - lo + 1) as u32) as Word;
+                let value = choices.between(lo, hi).ok_or(ErrorKind::TooManyWays)?;
                 self.fits(op, &Place::Local(*local), value)?;
                 let at = self.local_at(thread, local.index());
                 state.words[at] = value;

@@ -3,8 +3,16 @@
 use super::{EdgeRef, Item, Lowerer, Ty};
 use crate::ast::{self, ExprKind, Name, RoutineKind};
 use crate::diagnostic::{Diagnostic, code};
-use crate::program::{Action, Expr, Place, Type};
+use crate::program::{Action, Expr, Global, Place, RecordId, Type};
 use crate::span::Span;
+
+/// What an expression names.
+enum Peeked {
+    /// A record that is part of a shared variable.
+    InPlace(RecordId),
+    /// A value of this type.
+    Value(Type),
+}
 
 impl<'a> Lowerer<'a> {
     pub(super) fn var(
@@ -163,6 +171,8 @@ impl<'a> Lowerer<'a> {
             }
             Ty::Known(ty) => Some(ty.clone()),
             Ty::Null => None,
+            // What it is an option of, the variable says.
+            Ty::None if existing.is_some_and(|local| self.locals[local.index()].ty.is_some()) => None,
             Ty::Error => {
                 // Whatever it is, the name is known from here on.
                 if existing.is_none() {
@@ -218,7 +228,7 @@ impl<'a> Lowerer<'a> {
         vec![self.step(vec![Action::Assign(found.place, lowered)], span)]
     }
 
-    /// Is the variable or the field a ghost?
+    /// Is the variable or the field a ghost? A field is one if its own record says so, or if the record is part of a shared ghost.
     pub(super) fn is_ghost(&self, target: &ast::Expr) -> bool {
         match &target.kind {
             ExprKind::Name(name) => match self.find_local(name) {
@@ -228,15 +238,49 @@ impl<'a> Lowerer<'a> {
                 }
             },
             ExprKind::Index(base, _) => self.is_ghost(base),
-            ExprKind::Field(base, field) => {
-                self.is_ghost(base) && !matches!(base.kind, ExprKind::Name(_))
-                    || self
-                        .records
-                        .iter()
-                        .flat_map(|r| &r.fields)
-                        .any(|slot| slot.ghost && slot.name == field.text)
-            }
+            ExprKind::Field(base, field) => match self.peek(base) {
+                Some(Peeked::InPlace(record)) => {
+                    self.is_ghost(base) || self.is_ghost_field(record, &field.text)
+                }
+                Some(Peeked::Value(Type::Pointer(record))) => self.is_ghost_field(record, &field.text),
+                Some(Peeked::Value(_)) | None => false,
+            },
             _ => false,
+        }
+    }
+
+    fn is_ghost_field(&self, record: RecordId, name: &str) -> bool {
+        self.records[record.index()].fields.iter().any(|slot| slot.ghost && slot.name == name)
+    }
+
+    /// What an expression names, without a complaint and without a step.
+    fn peek(&self, expr: &ast::Expr) -> Option<Peeked> {
+        let of_global = |name: &str| match self.items.get(name) {
+            Some((Item::Global(g), _)) => Some(&self.globals[g.index()]),
+            _ => None,
+        };
+        let element = |global: &Global| match global.record {
+            Some(record) => Some(Peeked::InPlace(record)),
+            None => global.slots.first().map(|slot| Peeked::Value(slot.ty.clone())),
+        };
+        match &expr.kind {
+            ExprKind::Name(name) => match self.find_local(name) {
+                Some(local) => self.locals[local.index()].ty.clone().map(Peeked::Value),
+                None => of_global(name).filter(|global| global.length.is_none()).and_then(element),
+            },
+            ExprKind::Index(base, _) => match &base.kind {
+                ExprKind::Name(name) => of_global(name).and_then(element),
+                _ => None,
+            },
+            ExprKind::Field(base, field) => {
+                let record = match self.peek(base)? {
+                    Peeked::InPlace(record) | Peeked::Value(Type::Pointer(record)) => record,
+                    Peeked::Value(_) => return None,
+                };
+                let slots = &self.records[record.index()].fields;
+                slots.iter().find(|slot| slot.name == field.text).map(|slot| Peeked::Value(slot.ty.clone()))
+            }
+            _ => None,
         }
     }
 

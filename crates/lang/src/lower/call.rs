@@ -292,6 +292,8 @@ impl<'a> Lowerer<'a> {
             );
             return None;
         }
+        // Its code is the program's, whatever its result is for: it is given no ghosts, and reads none.
+        let ghost = std::mem::replace(&mut self.ghost, false);
         let mut scope = rustc_hash::FxHashMap::default();
         for ((param, ty), arg) in routine.params.iter().zip(args) {
             let (ty, bounds) = self.scalar(ty);
@@ -335,6 +337,7 @@ impl<'a> Lowerer<'a> {
         if atomic {
             self.end_atomic(span);
         }
+        self.ghost = ghost;
         Some((results, edge))
     }
 

@@ -223,7 +223,7 @@ impl<'a> Lowerer<'a> {
                 if matches!((&inner.kind, &ty), (TypeKind::Named(_), Type::Pointer(_))) {
                     return (ty, None);
                 }
-                (Type::Option(Box::new(ty)), None)
+                (self.option(ty, inner.span), None)
             }
             TypeKind::Array(..) | TypeKind::Unbounded(_) => {
                 self.error(
@@ -244,6 +244,20 @@ impl<'a> Lowerer<'a> {
                 (Type::Int, None)
             }
         }
+    }
+
+    /// An option of a type, unless one word would then stand for two values: `none` is a single word.
+    fn option(&mut self, ty: Type, span: Span) -> Type {
+        let what = match ty {
+            Type::Option(_) => "an option",
+            Type::Lock => "a lock",
+            Type::Data | Type::Int | Type::Bool | Type::Thread | Type::Enum(_) | Type::Pointer(_) => {
+                return Type::Option(Box::new(ty));
+            }
+        };
+        let help = "`none` could not be told from what is inside: use a truth value beside it, or an enum";
+        self.error(code::TYPE, span, format!("an option of {what}"), help);
+        Type::Option(Box::new(Type::Int))
     }
 
     fn named_type(&mut self, name: &str, span: Span) -> Type {
@@ -277,8 +291,24 @@ impl<'a> Lowerer<'a> {
             _ => (ty, false),
         };
         let (parts, tuple) = match &inner.kind {
-            TypeKind::Tuple(items) => (items.iter().map(|item| self.scalar(item).0).collect(), true),
-            _ => (vec![self.scalar(inner).0], false),
+            TypeKind::Tuple(items) => {
+                if items.len() < 2 {
+                    self.error(
+                        code::TYPE,
+                        inner.span,
+                        "a tuple of fewer than two parts",
+                        "write the type without parentheses, or leave the result out",
+                    );
+                }
+                (items.iter().map(|item| self.scalar(item).0).collect(), true)
+            }
+            _ => {
+                let ty = self.scalar(inner).0;
+                if optional {
+                    self.option(ty.clone(), inner.span);
+                }
+                (vec![ty], false)
+            }
         };
         ResultType { parts, optional, tuple }
     }

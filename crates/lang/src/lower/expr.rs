@@ -290,9 +290,12 @@ impl Lowerer<'_> {
                 let message = format!("`{}` is given twice", name.text);
                 self.error(code::TWICE, name.span, message, "give it once");
             }
+            let outer = self.ghost;
+            self.ghost |= slot.ghost;
             let (value_expr, ty) = self.expr(value, Some(&slot.ty));
             self.expect(&slot.ty, &ty, value.span);
             let value_expr = self.settled(value_expr, &ty, value.span);
+            self.ghost = outer;
             values.push((index, value_expr));
         }
         self.step(vec![Action::New { local, record, fields: values }], span)

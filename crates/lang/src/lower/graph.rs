@@ -5,7 +5,7 @@
 
 use super::{EdgeRef, Lowerer};
 use crate::diagnostic::{Diagnostic, code};
-use crate::program::{Action, Edge, Exit, Expr, Node, NodeId, OpId, Operation, Program, Type};
+use crate::program::{Action, Edge, Exit, Expr, Node, NodeId, OpId, Operation, Program, RecordId, Type};
 use crate::span::Span;
 
 /// A node that is being made.
@@ -256,22 +256,33 @@ impl Lowerer<'_> {
         let mut freed = Vec::new();
         for node in &program.nodes {
             for action in node.edges.iter().flat_map(|edge| &edge.actions) {
-                if let Action::Free(pointer) = action
-                    && let Some(Type::Pointer(record)) = pointer_type(program, node.op, pointer)
-                {
-                    freed.push(record);
+                if let Action::Free(pointer) = action {
+                    freed.push(pointed_to(program, node.op, pointer));
                 }
             }
         }
         for record in freed {
-            program.records[record.index()].freed = true;
+            match record {
+                Some(record) => program.records[record.index()].freed = true,
+                None => program.records.iter_mut().for_each(|record| record.freed = true),
+            }
         }
     }
 }
 
-fn pointer_type(program: &Program, op: OpId, pointer: &Expr) -> Option<Type> {
-    let Expr::Read(place) = pointer else { return None };
-    program.slot(op, place).map(|slot| slot.ty.clone())
+/// The kind of record that a pointer points to, if that can be told.
+fn pointed_to(program: &Program, op: OpId, pointer: &Expr) -> Option<RecordId> {
+    match pointer {
+        Expr::Unwrap(pointer) => pointed_to(program, op, pointer),
+        Expr::Read(place) => {
+            let mut ty = &program.slot(op, place)?.ty;
+            while let Type::Option(inner) = ty {
+                ty = inner;
+            }
+            if let Type::Pointer(record) = ty { Some(*record) } else { None }
+        }
+        _ => None,
+    }
 }
 
 /// An operation without steps, to be filled in.

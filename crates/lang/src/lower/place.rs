@@ -7,6 +7,9 @@ use crate::near;
 use crate::program::{Action, Expr, LocalId, Place, RecordId, Slot, Type};
 use crate::span::Span;
 
+/// More local variables than this in one operation are refused: numbers from here on have other meanings to engines.
+const MAX_LOCALS: usize = 10_000;
+
 /// A place, and what is known about what it holds.
 pub(super) struct Found {
     pub place: Place,
@@ -30,6 +33,16 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn new_local(&mut self, name: &str, ty: Option<Type>, ghost: bool, span: Span) -> LocalId {
+        if self.locals.len() >= MAX_LOCALS {
+            self.error(
+                code::RECURSION,
+                span,
+                "this operation has too many local variables",
+                "procedures are inlined: call fewer of them, or make them shorter",
+            );
+            // Nobody will run it.
+            return LocalId((MAX_LOCALS - 1) as u16);
+        }
         let id = LocalId(self.locals.len() as u16);
         self.locals.push(Local { name: name.to_owned(), ty, bounds: None, ghost, span });
         id

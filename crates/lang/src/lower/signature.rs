@@ -5,7 +5,7 @@ use linpoint_history::{Builtin, Kind, Shape, Spec as _};
 
 use super::{Item, Lowerer};
 use crate::ast::{self, MemberKind};
-use crate::diagnostic::code;
+use crate::diagnostic::{Diagnostic, code};
 use crate::program::{Operation, Program, SpecSource, Type};
 
 impl<'a> Lowerer<'a> {
@@ -157,6 +157,11 @@ impl<'a> Lowerer<'a> {
         }
         // Those that the object does not have are never called, but their nodes are there.
         let has = |name: &str| program.operations.iter().any(|op| op.name == name);
+        for extra in spec.operations.iter().filter(|op| !has(&op.name)) {
+            let message = format!("the object has no operation `{}`: it is never called here", extra.name);
+            let help = "add it to the object, or make it a `proc`";
+            self.complain(Diagnostic::warning(code::SIGNATURE, extra.span, message).help(help));
+        }
         ordered.extend(spec.operations.iter().filter(|op| !has(&op.name)).cloned());
         // Operations in the object's order; nodes keep the number of their operation.
         let order: Vec<usize> = ordered

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod diagnostics;
+mod ghosts;
 mod interpreter;
 mod printer;
 mod reference;

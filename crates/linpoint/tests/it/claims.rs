@@ -68,3 +68,33 @@ fn a_true_claim_holds_by_every_search() {
         assert_eq!(report.coverage.claims.made, report.coverage.claims.held);
     }
 }
+
+/// Where the plain part of a claim is true, nothing waits for the end of the procedure; where it is false, that end is a step.
+#[test]
+fn a_claim_that_makes_the_end_of_a_procedure_a_step() {
+    let body = || {
+        let cells: [AtomicU32; 3] = Default::default();
+        let [a, b, c] = &cells;
+        linpoint::thread::scope(|scope| {
+            scope.spawn(move || {
+                let _procedure = linpoint::procedure();
+                a.fetch_add(1, SeqCst);
+                c.load(SeqCst);
+                tressa!(Exit(b) == 1 ==> a.load(SeqCst) == 1);
+                c.store(2, SeqCst);
+            });
+            scope.spawn(move || {
+                let _procedure = linpoint::procedure();
+                let done = Var::new(0u32);
+                b.store(2, SeqCst);
+                a.store(0, SeqCst);
+                tressa!(Exit(done) == 1 ==> a.load(SeqCst) == a.load(SeqCst));
+                b.fetch_add(1, SeqCst);
+            });
+        });
+    };
+    for search in [Search::Auto, Search::RaceReversal, Search::Dpor, Search::Dfs] {
+        let explored = linpoint::exploration().search(search).report(body);
+        assert_eq!(explored.verdict(), "holds", "{search:?}: {explored}");
+    }
+}

@@ -140,3 +140,37 @@ fn what_may_fail_without_a_reason() {
     assert!(found.contains("nobody else is here"), "{found}");
     assert!(found.contains("at most 1 failure without a reason in an execution"), "{found}");
 }
+
+/// A livelock is told by one turn of it, however long the execution was.
+#[test]
+fn a_livelock_is_shown_by_one_turn() {
+    let explored = linpoint::exploration().report(|| {
+        let x = linpoint::sync::atomic::AtomicU32::new(0);
+        let order = linpoint::sync::atomic::Ordering::SeqCst;
+        while x.fetch_add(2, order) & 1 == 0 {
+            x.fetch_sub(2, order);
+            linpoint::thread::yield_now();
+        }
+    });
+    let shown = explored.to_string();
+    assert!(shown.starts_with("livelock: thread 0"), "{shown}");
+    assert!(shown.contains("steps 1 to 2 again and again"), "{shown}");
+    assert!(shown.lines().count() < 40, "{shown}");
+}
+
+/// What is covered where somebody had to let others go first is said.
+#[test]
+fn fair_schedules_are_called_so() {
+    let explored = linpoint::exploration().report(|| {
+        let x = linpoint::sync::Arc::new(linpoint::sync::atomic::AtomicU32::new(0));
+        let order = linpoint::sync::atomic::Ordering::SeqCst;
+        let other = linpoint::sync::Arc::clone(&x);
+        let child = linpoint::thread::spawn(move || other.fetch_add(1, order));
+        while x.fetch_add(2, order) & 1 == 0 {
+            linpoint::thread::yield_now();
+        }
+        child.join().unwrap();
+    });
+    assert_eq!(explored.verdict(), "holds", "{explored}");
+    assert!(explored.to_string().contains("every fair schedule"), "{explored}");
+}

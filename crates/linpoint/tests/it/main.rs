@@ -3,7 +3,10 @@
 mod claims;
 mod explore;
 mod misuse;
+mod promises;
+mod roles;
 mod searches;
+mod stuck;
 mod treiber;
 
 /// Lets the search over states compare memory.

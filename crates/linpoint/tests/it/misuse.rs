@@ -98,7 +98,7 @@ fn an_object_whose_constructor_starts_a_thread() {
 #[test]
 fn an_exploration_inside_an_exploration() {
     let explored = exploration().report(|| {
-        exploration().report(|| ());
+        let _ = exploration().report(|| ());
     });
     let headline = explored.counterexample.expect("that cannot work").headline;
     assert!(headline.contains("an exploration cannot be started inside an exploration"), "{headline}");

@@ -15,13 +15,13 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use crate::explore::{Limit, Wrong};
+use crate::explore::Limit;
 use crate::fast::Names;
 use crate::monitor::{Monitor, MonitorId};
-use crate::progress::{Arc, Demand};
+use crate::progress::Arc;
 use crate::store::{StateId, Store, hash};
 
-use super::{Found, Search, Stop, Worker};
+use super::{Search, Stop, Trouble, Worker};
 
 /// States of a batch, and of a piece of it.
 const BATCH: usize = 1 << 14;
@@ -39,7 +39,7 @@ struct Piece {
     /// How many names the pieces before have.
     before: usize,
     /// What is wrong with the state that comes next.
-    wrong: Option<(Wrong, bool)>,
+    wrong: Option<Trouble>,
 }
 
 /// What is known about a name: the number of the state, that it is new, or the place of the same name before.
@@ -103,7 +103,7 @@ impl Search<'_, '_, '_> {
         let marks = self.mark(&pieces, before);
         self.add(batch, &pieces, &marks);
         match pieces.pop().and_then(|piece| Some((piece.place(batch), piece.wrong?))) {
-            Some((Some(at), wrong)) => Err(Found::at(at, wrong)),
+            Some((Some(at), trouble)) => Err(trouble.at(at)),
             _ => Ok(()),
         }
     }
@@ -151,7 +151,7 @@ impl Search<'_, '_, '_> {
 
     /// The fifth round.
     fn add(&mut self, batch: &[StateId], pieces: &[Piece], marks: &[AtomicU64]) {
-        let arcs = self.bounds.progress != Demand::Nothing;
+        let arcs = !self.graph.given_up;
         // The states that names stand for, where steps are kept.
         let mut ids: Vec<StateId> = Vec::new();
         for piece in pieces {
@@ -171,7 +171,8 @@ impl Search<'_, '_, '_> {
                     };
                     if arcs {
                         ids.push(to);
-                        self.graph.arcs.push(Arc { from, thread: piece.names.threads[index], to });
+                        let arc = Arc { from, thread: piece.names.threads[index], to };
+                        self.graph.note(arc, self.bounds.progress);
                     }
                 }
             }

@@ -75,3 +75,20 @@ fn a_livelock() {
     assert_eq!(said(&programs[0], &workload, Demand::ObstructionFree), "holds");
     assert_eq!(said(&programs[0], &workload, Demand::GoodEnd), "holds");
 }
+
+/// Nobody asks for progress: it is looked at all the same, and said beside the verdict.
+#[test]
+fn progress_that_nobody_asked_for() {
+    let of = |name: &str, workers: usize| {
+        let found = programs().into_iter().find(|(path, ..)| path.ends_with(format!("{name}.lin")));
+        let program = found.expect("it is there").2;
+        let bounds = Bounds { workers, shared_from: 2, ..Bounds::default() };
+        explore(&program, &Workload::of(&program.clients[0]), Mode::Anywhere, &bounds)
+    };
+    for workers in [1, 3] {
+        let hangs = of("mcs-lock-no-wait", workers);
+        assert!(matches!(hangs.verdict, Verdict::Holds), "{:?}", hangs.verdict);
+        assert_eq!(hangs.can_end, Some(false));
+        assert_eq!(of("mcs-lock", workers).can_end, Some(true));
+    }
+}

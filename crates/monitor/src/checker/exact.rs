@@ -16,6 +16,9 @@ impl Checker {
             Slot::Commit(op) => self.commit(number, op, Vec::new()),
             Slot::CommitBlock(op, writes) => self.commit(number, op, writes),
             Slot::Return(op) | Slot::Abandon(op) => {
+                if matches!(slot, Slot::Abandon(_)) {
+                    self.abandon(op);
+                }
                 self.merge.release(op);
                 self.calls += 1;
                 Ok(())
@@ -24,13 +27,20 @@ impl Checker {
                 if self.committed > 0 {
                     return Err(self.mixed(op, "exact commits"));
                 }
-                self.order = Order::Versions(Box::<Versions>::default());
+                // Those that were dropped before will never say their version.
+                let unplaced = self.pending.len() + usize::from(self.forgotten);
+                let mut versions = Versions::default();
+                versions.unplaced = unplaced;
+                self.order = Order::Versions(Box::new(versions));
                 self.merge.ops[op as usize].version = Some(version);
                 self.merge.ops[op as usize].reads = matches!(slot, Slot::After(..));
                 Ok(())
             }
             other => match self.take_other(number, other)? {
-                Some(thread) => self.refine.compare().map_err(|differs| self.differs(*differs, thread, None)),
+                Some(thread) => {
+                    let at = (number, self.committed);
+                    self.refine.compare().map_err(|differs| self.differs(*differs, at, thread, None))
+                }
                 None => Ok(()),
             },
         }
@@ -64,10 +74,9 @@ impl Checker {
             })));
         }
         self.operations += 1;
-        self.committed = number + 1;
+        let since = std::mem::replace(&mut self.committed, number + 1);
         if let Err(differs) = self.refine.compare() {
-            let after = self.merge.seen(op, &self.signature);
-            return Err(self.differs(*differs, thread, Some(after)));
+            return Err(self.differs(*differs, (number, since), thread, Some(op)));
         }
         self.trail.note(Past::of(&mut self.merge.ops[op as usize]));
         if self.trail.is_full() {

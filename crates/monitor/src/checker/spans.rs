@@ -16,7 +16,7 @@ impl Checker {
     pub(super) fn begin_spans(&mut self, worlds: Vec<Box<dyn Model>>) {
         let whole = self.commits == Commits::Intervals;
         // Engines start from the initial state and know no view.
-        let own = self.refine.has_view() || self.committed > 0;
+        let own = self.refine.has_view() || self.committed > 0 || !self.pending.is_empty();
         self.order = Order::Spans(Box::new(Spans::new(worlds, whole, own, self.limits.configurations)));
         self.merge.track_settled();
         self.note_settled(Arrival::Initial);
@@ -26,17 +26,24 @@ impl Checker {
     /// is to be waited for, or cannot be.
     pub(super) fn switch_to_spans(&mut self) -> bool {
         let number = self.merge.base();
-        if self.merge.oldest_awaited().min(self.sealed) <= number {
+        if !self.knows(number) {
             self.wait_for(None);
             return false;
         }
-        let Some(from) = self.merge.live().filter(|open| open.commits > 0).map(|open| open.from).min() else {
+        let windows = self.merge.live().filter(|open| open.commits > 0).map(|open| open.from);
+        let Some(from) = windows.chain(self.oldest_pending()).min() else {
             return false;
         };
         if from >= self.committed {
             let worlds = self.refine.copies();
             self.begin_spans(worlds);
-            return true;
+            return match self.open_pending(from, u64::MAX, &mut 0) {
+                Ok(()) => true,
+                Err(trouble) => {
+                    self.stop(number, trouble);
+                    false
+                }
+            };
         }
         let Some(stretch) = self.trail.stretches().rfind(|stretch| stretch.from <= from) else {
             let why = "a window came late on an object whose commits were exact; register it with windows"
@@ -48,7 +55,7 @@ impl Checker {
         let start = stretch.from;
         let again = self.trail.since(start);
         self.begin_spans(worlds);
-        match self.repeat(&again) {
+        match self.repeat(&again, start) {
             Ok(()) => true,
             Err(trouble) => {
                 self.stop(number, trouble);
@@ -63,30 +70,34 @@ impl Checker {
         matches!(self.order, Order::Exact) && self.merge.live().any(around)
     }
 
-    /// An exact commit did not fit, but there is a window around it: takes it back.
-    pub(super) fn begin_again(&mut self) {
-        let Stage::Blaming(failure) = std::mem::replace(&mut self.stage, Stage::Following) else { return };
-        self.committed = failure.number + 1;
-        let Task { thread, call, .. } = failure.operation;
-        let refused = self
-            .merge
-            .ops
-            .iter_mut()
-            .find(|open| open.state != Answer::Free && open.thread == thread && open.look == call);
-        if let Some(open) = refused {
+    /// An exact commit did not fit, of the operation of `thread` that was called at `call` or an internal one, but there is a window around it, or an operation that was dropped: takes it back.
+    pub(super) fn begin_again(&mut self, number: u64, thread: ThreadId, call: Option<u64>) {
+        self.committed = number + 1;
+        let is_it = |open: &Open| {
+            open.state != Answer::Free && !open.in_effect && open.thread == thread && Some(open.look) == call
+        };
+        let index = self.merge.ops.iter().position(is_it);
+        if let Some(open) = index.and_then(|index| self.merge.ops.get_mut(index)) {
             self.trail.note(Past::of(open));
-            self.operations += 1;
         }
-        if self.switch_to_spans() {
-            self.follow();
+        if !self.switch_to_spans() {
+            return;
+        }
+        let op = index.map(|index| index as OpIndex);
+        match self.compare_configurations(number, thread, op) {
+            Ok(()) => self.follow(),
+            Err(trouble) => self.stop(number, trouble),
         }
     }
 
     /// Lets exact commits take effect once more, now among the windows they overlap.
-    fn repeat(&mut self, again: &[Past]) -> Result<(), Trouble> {
-        let Order::Spans(spans) = &mut self.order else { return Ok(()) };
+    fn repeat(&mut self, again: &[Past], from: u64) -> Result<(), Trouble> {
+        let mut opened = 0;
+        self.pending.sort_by_key(|task| task.call);
         for past in again {
             let number = past.commit;
+            self.open_pending(from, number, &mut opened)?;
+            let Order::Spans(spans) = &mut self.order else { return Ok(()) };
             let done = (|| {
                 spans.open(number, &self.merge.ops)?;
                 let Some(frontier) = spans.frontier() else { return Ok(()) };
@@ -98,7 +109,7 @@ impl Checker {
                 return Err(self.halted(halt, number, operation));
             }
         }
-        Ok(())
+        self.open_pending(from, u64::MAX, &mut opened)
     }
 
     /// Takes note of the stretches that became known.
@@ -127,7 +138,6 @@ impl Checker {
     pub(super) fn take_span(&mut self, number: u64) -> Result<(), Trouble> {
         let Some(slot) = self.merge.pop() else { return Ok(()) };
         self.open_spans(number, &slot)?;
-        let Order::Spans(spans) = &mut self.order else { return Ok(()) };
         match slot {
             Slot::Commit(op) | Slot::Window(op) => self.close(number, op)?,
             Slot::CommitBlock(op, writes) => {
@@ -137,6 +147,10 @@ impl Checker {
             }
             Slot::Return(op) | Slot::Abandon(op) => {
                 let returned = matches!(slot, Slot::Return(_));
+                if !returned {
+                    self.abandon(op);
+                }
+                let Order::Spans(spans) = &mut self.order else { return Ok(()) };
                 if spans.whole && returned {
                     self.close(number, op)?;
                 } else if returned {
@@ -151,7 +165,7 @@ impl Checker {
             Slot::At(op, _) | Slot::After(op, _) => return Err(self.mixed(op, "windows")),
             other => {
                 if let Some(thread) = self.take_other(number, other)? {
-                    self.compare_configurations(thread, None)?;
+                    self.compare_configurations(number, thread, None)?;
                 }
             }
         }
@@ -183,7 +197,7 @@ impl Checker {
             return Err(self.halted(halt, number, operation));
         }
         self.operations += 1;
-        self.compare_configurations(thread, Some(op))?;
+        self.compare_configurations(number, thread, Some(op))?;
         let Order::Spans(spans) = &mut self.order else { return Ok(()) };
         if let Some(frontier) = spans.frontier() {
             let settled = frontier.is_settled();
@@ -198,13 +212,19 @@ impl Checker {
     }
 
     /// Compares the views where no stretch is open: elsewhere it is not known what has taken effect.
-    fn compare_configurations(&mut self, thread: ThreadId, op: Option<OpIndex>) -> Result<(), Trouble> {
+    fn compare_configurations(
+        &mut self,
+        number: u64,
+        thread: ThreadId,
+        op: Option<OpIndex>,
+    ) -> Result<(), Trouble> {
         if !self.refine.has_view() {
             return Ok(());
         }
         let Order::Spans(spans) = &mut self.order else { return Ok(()) };
         let Some(frontier) = spans.frontier().filter(|frontier| frontier.is_quiet()) else { return Ok(()) };
         let worlds: Vec<&dyn Model> = frontier.configs.iter().map(|config| &*config.model).collect();
+        self.refine.note_comparison();
         match self.refine.agreeing(&worlds) {
             Ok(agreeing) => {
                 if agreeing.len() < worlds.len() {
@@ -213,8 +233,18 @@ impl Checker {
                 Ok(())
             }
             Err(differs) => {
-                let after = op.map(|op| self.merge.seen(op, &self.signature));
-                Err(self.differs(*differs, thread, after))
+                // An operation that was dropped may have taken effect by now, though no answer shows it.
+                let Some(more) = frontier.further(self.refine.touched()) else {
+                    let configurations = self.limits.configurations;
+                    return Err(found(Found::Unknown(Unknown::Orders { open: 0, configurations })));
+                };
+                let worlds: Vec<&dyn Model> = more.iter().map(|config| &*config.model).collect();
+                if let (false, Ok(agreeing)) = (worlds.is_empty(), self.refine.agreeing(&worlds)) {
+                    frontier.configs = more;
+                    frontier.keep(&agreeing);
+                    return Ok(());
+                }
+                Err(self.differs(*differs, (number, 0), thread, op))
             }
         }
     }
@@ -255,7 +285,7 @@ impl Checker {
 
     /// From what stopped an order to what stops the checker.
     #[cold]
-    fn halted(&mut self, halt: Halt, number: u64, operation: Task) -> Trouble {
+    pub(super) fn halted(&mut self, halt: Halt, number: u64, operation: Task) -> Trouble {
         match halt {
             Halt::Refused { expected, state } => {
                 // Only where exact commits are repeated is there anything to take back.

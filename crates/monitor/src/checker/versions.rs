@@ -72,11 +72,13 @@ impl Checker {
         if versions.is_empty()
             && versions.unplaced == 0
             && self.merge.oldest_live() == u64::MAX
+            && std::mem::replace(&mut self.viewed, self.operations) < self.operations
             && let Err(differs) = self.refine.compare()
         {
             let thread = crate::event::ThreadId(u32::MAX);
-            let trouble = self.differs(*differs, thread, None);
-            self.stop(self.merge.base(), trouble);
+            let number = self.merge.base();
+            let trouble = self.differs(*differs, (number.saturating_sub(1), 0), thread, None);
+            self.stop(number, trouble);
         }
     }
 
@@ -112,6 +114,12 @@ impl Checker {
             return Err(found(Found::Unknown(unknown)));
         }
         if before.is_some_and(|before| before != self.refine.model().digest()) {
+            if uncertain > 0 {
+                // It may change nothing in the state that one of those left.
+                let why =
+                    format!("{uncertain} operations never said their version, and may have taken effect");
+                return Err(found(Found::Unknown(Unknown::Engine { why })));
+            }
             let operation = Box::new(past.seen(&self.signature));
             return Err(mistake(Mistake::Changed { operation }));
         }

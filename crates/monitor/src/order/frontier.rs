@@ -101,6 +101,29 @@ impl Frontier {
         Ok(())
     }
 
+    /// The configurations that operations lead to which stay open for ever, one or more of them. `None` where there are too many.
+    pub fn further(&self, touched: &mut Vec<Value>) -> Option<Vec<Config>> {
+        let mut found = Table::default();
+        let fork = |config: &Config| Config { model: config.model.fork(), done: config.done };
+        let mut queue: Vec<Config> = self.configs.iter().map(fork).collect();
+        while let Some(config) = queue.pop() {
+            for place in ones(self.optional & !config.done) {
+                let Some(span) = &self.open[place as usize] else { continue };
+                for model in outcomes(&span.task, &*config.model, touched, &mut String::new()) {
+                    let after = Config { model, done: config.done | 1 << place };
+                    if !after.model.same(&*config.model) && !found.contains(&after) {
+                        queue.push(fork(&after));
+                        found.insert(after);
+                    }
+                }
+            }
+            if found.count > self.most {
+                return None;
+            }
+        }
+        Some(found.take())
+    }
+
     /// Keeps only these configurations.
     pub fn keep(&mut self, indices: &[usize]) {
         let mut index = 0;

@@ -35,6 +35,11 @@ impl Task {
         Call { op: OpCode(self.op), process: ProcessId(self.thread.0), arg: &self.arg }
     }
 
+    /// Was it dropped, without a commit and without an answer?
+    pub fn is_dropped(&self) -> bool {
+        self.result.is_none() && self.commit.is_none()
+    }
+
     /// Nobody's: where none can be named.
     pub fn none() -> Task {
         let (thread, arg) = (ThreadId(u32::MAX), Value::Null);

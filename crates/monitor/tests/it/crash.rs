@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use linpoint_monitor::Conclusion;
 use linpoint_monitor::replay::{Refine, Refined, refine};
+use linpoint_monitor::{Conclusion, Shortfall};
 
 /// The example `sharded_map`, which cargo builds beside the tests.
 fn example() -> PathBuf {
@@ -21,6 +21,15 @@ fn scratch(name: &str) -> PathBuf {
 
 fn check(log: &Path) -> Refined {
     refine(log, &Refine { spec: None, view: true }, &mut |_| {}).expect("the log can be read")
+}
+
+/// Every operation that could be judged fits; but nobody knows what is missing, so that is no pass.
+#[track_caller]
+fn nothing_wrong_but_not_the_whole(refined: &Refined) {
+    let report = &refined.report;
+    assert_eq!(report.conclusion(), Conclusion::Unknown, "{report}");
+    assert!(report.shortfalls().contains(&Shortfall::NotClosed), "{report}");
+    assert_eq!(report.findings().count(), 0, "{report}");
 }
 
 #[test]
@@ -42,7 +51,7 @@ fn what_a_killed_program_logged_is_checked() {
     child.wait().expect("it ends");
     let whole = check(&log);
     assert!(!whole.closed);
-    assert_eq!(whole.report.conclusion(), Conclusion::Clean, "{}", whole.report);
+    nothing_wrong_but_not_the_whole(&whole);
     assert!(whole.report.operations() > 5_000, "{}", whole.report);
 
     // Torn anywhere, the rest is checked, and what is torn is counted.
@@ -51,7 +60,7 @@ fn what_a_killed_program_logged_is_checked() {
         let torn = scratch("torn.linlog");
         std::fs::write(&torn, &bytes[..bytes.len() - cut]).expect("a file");
         let refined = check(&torn);
-        assert_eq!(refined.report.conclusion(), Conclusion::Clean, "cut {cut}: {}", refined.report);
+        nothing_wrong_but_not_the_whole(&refined);
         assert_eq!(refined.good_bytes + refined.torn_bytes, (bytes.len() - cut) as u64);
         assert!(refined.report.operations() <= whole.report.operations());
         std::fs::remove_file(&torn).expect("it is there");
@@ -62,7 +71,7 @@ fn what_a_killed_program_logged_is_checked() {
     let path = scratch("flipped.linlog");
     std::fs::write(&path, flipped).expect("a file");
     let refined = check(&path);
-    assert_eq!(refined.report.conclusion(), Conclusion::Clean, "{}", refined.report);
+    nothing_wrong_but_not_the_whole(&refined);
     assert!(refined.torn_bytes > 0);
     std::fs::remove_file(&path).expect("it is there");
     std::fs::remove_file(&log).expect("it is there");

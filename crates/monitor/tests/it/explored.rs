@@ -24,7 +24,7 @@ pub(crate) fn watched() -> Arc<Watched> {
 pub(crate) fn log(words: usize, overflow: Overflow) -> (Local, Unpack) {
     let (producer, consumer) = ring(words);
     let since = Arc::new(AtomicU64::new(IDLE));
-    (Local::new(0, producer, overflow, since), Unpack::new(consumer))
+    (Local::new((0, ThreadId(0)), producer, overflow, since), Unpack::new(consumer))
 }
 
 /// Everything that a ring has, as events.

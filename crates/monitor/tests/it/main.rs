@@ -2,9 +2,11 @@
 
 mod agreement;
 mod blame;
+mod clash;
 mod crash;
 mod exact;
 mod garbage;
+mod late;
 mod live;
 mod logged;
 mod memory;
@@ -61,7 +63,7 @@ mod registry {
     }
 
     impl Registry {
-        pub(crate) fn join(&self) -> crate::local::Local {
+        pub(crate) fn join(&self, _again: Option<crate::event::ThreadId>) -> crate::local::Local {
             unreachable!("explored threads are given their logs")
         }
 

@@ -4,6 +4,7 @@
 //! [`decide`] and [`Execution::begin_step`]; what does not is kept out of them.
 
 use super::{Ending, Execution, Failure, Handle, Mode, Waiting};
+use crate::cycle::{Cycle, cycle};
 use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 use crate::run::{Blocked, Mark};
 use crate::spin::Spin;
@@ -268,6 +269,56 @@ impl Execution {
         if !self.spinning.is_empty() {
             self.take_out_stuttering();
         }
+        if self.fair {
+            self.hold_back();
+        }
+    }
+
+    /// The running thread is at the head of a turn. If progress is not yet noted, the run is made again.
+    #[cold]
+    pub(super) fn be_fair(&mut self) {
+        if !self.fair && self.mode == Mode::Exploring && self.failure.is_none() {
+            self.fair = true;
+            self.newly_fair = true;
+            self.suspected = true;
+            self.disturb();
+        }
+    }
+
+    /// Takes those out who have to let others go first ([`crate::fair`]).
+    fn hold_back(&mut self) {
+        self.able = self.enabled;
+        if self.mode != Mode::Exploring {
+            return;
+        }
+        for thread in self.turning.iter() {
+            let others = ThreadSet(self.able.0 & !(1 << thread.0));
+            if self.threads[thread.index()].turns.waits(others) && self.able.contains(thread) {
+                self.enabled.remove(thread);
+                self.stuttering.insert(thread);
+                self.held_back = true;
+            }
+        }
+    }
+
+    /// Notes the progress of `thread`, which takes a step, and whom it found able to go, if that is the head of a turn.
+    fn note_progress(&mut self, thread: ThreadId) {
+        let ordering = Ordering::Relaxed;
+        let mut touch = |of: ThreadId, effect: Effect| {
+            let (loc, action) = (Loc::progress_of(of), Action::Yield);
+            self.run.accesses.push(Access { loc, effect, action, ordering });
+        };
+        touch(thread, Effect::Write);
+        for other in self.turning.iter().filter(|&other| other != thread) {
+            self.threads[other.index()].turns.goes(thread);
+        }
+        if self.threads[thread.index()].turns.step(thread, self.alive) {
+            self.turning.insert(thread);
+            self.hidden_state = true;
+            for other in (0..self.run.threads.len()).filter(|&other| other != thread.index()) {
+                touch(ThreadId(other as u8), Effect::Read);
+            }
+        }
     }
 
     /// Puts those in who need not wait any more.
@@ -300,9 +351,7 @@ impl Execution {
     fn take_out_stuttering(&mut self) {
         for thread in self.spinning.iter() {
             let locations = &self.locations;
-            if self.enabled.contains(thread)
-                && !self.threads[thread.index()].spin.ready(|loc| locations.version(loc))
-            {
+            if self.enabled.contains(thread) && !self.threads[thread.index()].spin.ready(locations) {
                 self.enabled.remove(thread);
                 self.stuttering.insert(thread);
             }
@@ -321,10 +370,14 @@ impl Execution {
                 self.begun |= call.begin(self.run.steps.len(), self.returned);
             }
             let first = self.run.accesses.len() as u32;
-            let may_wait = turns || state.waits;
+            let may_wait = turns || state.waits || state.turns.depends();
             let enabled = self.enabled;
             self.run.steps.push(Step { thread, action: state.action, may_wait, first, enabled });
+            if self.fair {
+                self.note_progress(thread);
+            }
         }
+        let state = &mut self.threads[thread.index()];
         state.steps += 1;
         self.last = Some(thread);
         let others = !(1 << thread.0);
@@ -364,7 +417,9 @@ impl Execution {
         }
         if turns {
             self.spinning.remove(thread);
-            state.spin.resume();
+            if state.spin.resume() {
+                state.turns.begin_again();
+            }
         }
     }
 
@@ -400,9 +455,22 @@ impl Execution {
                 self.stuck();
             }
         } else {
-            self.failure = Some(Failure::TooLong { steps: self.limits.steps });
+            self.failure = Some(self.goes_on());
             self.run.enabled_at_end = self.enabled;
         }
+    }
+
+    /// The run has become too long: a livelock, if it only goes round, and nobody could break that.
+    fn goes_on(&mut self) -> Failure {
+        let Some(Cycle { from, length }) = cycle(&self.run) else {
+            return Failure::TooLong { steps: self.limits.steps };
+        };
+        let goes =
+            self.run.steps[from..from + length].iter().fold(0u64, |sum, step| sum | 1u64 << step.thread.0);
+        let turns = |waiting: &Waiting| goes >> waiting.thread.0 & 1 == 1;
+        let waiting = self.waiters().into_iter().filter(turns).collect();
+        self.run.cycle = Some(Cycle { from, length });
+        Failure::Livelock { waiting }
     }
 
     /// Who goes next in a run that nobody needs any more; nobody if it is to be taken down.
@@ -462,6 +530,12 @@ impl Execution {
     /// The record ends here: notes who waits.
     fn note_blocked(&mut self) {
         self.run.enabled_at_end = self.enabled;
+        for thread in self.turning.iter().filter(|&thread| !self.enabled.contains(thread)) {
+            let state = &self.threads[thread.index()];
+            if state.turns.depends() {
+                self.run.blocked.push(Blocked { thread, loc: state.loc, action: Action::Yield });
+            }
+        }
         for thread in self.waiting.iter().filter(|&thread| !self.enabled.contains(thread)) {
             let state = &self.threads[thread.index()];
             if let Some(intent) = state.intent.filter(|_| state.loc != Loc::UNKNOWN) {

@@ -8,15 +8,16 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::decide::push_within;
-use super::{Abandoned, CURRENT, Execution, Mode, claims, decide, resume};
+use super::{Abandoned, CURRENT, Execution, MANY, Mode, claims, decide, resume};
 use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::Failure;
 use crate::fiber::Pause;
 use crate::heap;
 use crate::local_state;
+use crate::panic_count;
 use crate::panics;
 use crate::run::{Mark, MarkKind};
-use crate::spin::Spin;
+use crate::spin::{Arrival, Spin};
 use crate::thread::ENDED;
 
 /// The execution that the calling code is part of, if it is.
@@ -78,11 +79,14 @@ impl Handle {
         // before the switch.
         unsafe {
             let me = &mut *self.0;
+            if me.has_lent() {
+                me.take_back_lent(me.current);
+            }
             if me.nesting > 0 {
                 return;
             }
-            if me.mode == Mode::Unwinding || std::thread::panicking() {
-                return self.pass(&Intent { action, address, site, wait });
+            if me.mode == Mode::Unwinding {
+                return self.pass();
             }
             let current = me.current;
             let known = address != 0 && action != Action::Join;
@@ -99,6 +103,11 @@ impl Handle {
             thread.site = site;
             thread.place = place;
             let started = thread.started;
+            if thread.steps >= MANY && thread.steps.is_multiple_of(MANY / 2) {
+                me.yields_in_long_runs();
+            }
+            let thread = &mut me.threads[current.index()];
+            thread.turns.at_head = std::mem::take(&mut thread.turns.yielded);
             me.settle();
             match wait {
                 None => me.standing.insert(current),
@@ -127,18 +136,36 @@ impl Handle {
         }
     }
 
-    /// A scheduling point where no other thread can go.
+    /// A scheduling point in a run that is taken down: no other thread goes, and this one is unwound.
     #[cold]
     #[inline(never)]
-    fn pass(self, intent: &Intent) {
-        // SAFETY: as in `access`.
-        unsafe {
-            let me = &mut *self.0;
-            if me.mode == Mode::Unwinding && !std::thread::panicking() {
-                std::panic::resume_unwind(Box::new(Abandoned));
-            }
-            me.shims.passed(intent, me.current);
+    fn pass(self) {
+        if !std::thread::panicking() {
+            std::panic::resume_unwind(Box::new(Abandoned));
         }
+        // SAFETY: as in `access`.
+        let for_ever = unsafe { (*self.0).shims.passed() };
+        if for_ever {
+            self.lose();
+        }
+    }
+
+    /// The running thread can neither go on nor be unwound. Its stack is left as it is, and what is on it is forgotten.
+    #[cold]
+    pub(crate) fn lose(self) -> ! {
+        // SAFETY: the yielder belongs to the fiber this code runs on; no reference lives across the switch.
+        unsafe {
+            let yielder = (&(*self.0).fibers)[(*self.0).current.index()].yielder();
+            (*yielder).suspend(Pause::Lost);
+        }
+        unreachable!("a stack that is lost is never resumed")
+    }
+
+    /// A destructor panicked while its thread unwound, which would end the process. It fails the run, unless that is over
+    /// and the stack was only being taken down.
+    #[cold]
+    pub(crate) fn double_panic(self, message: String) {
+        self.fail(Failure::Panic { thread: self.thread(), message, site: None });
     }
 
     /// The running thread has been here before. Has it gone round a loop and come back to the same state?
@@ -152,6 +179,7 @@ impl Handle {
             if !me.watching {
                 let might_turn = thread.spin.might_turn(loc, site);
                 if might_turn && me.mode == Mode::Exploring && me.failure.is_none() {
+                    me.suspicious = true;
                     me.suspected = true;
                     me.disturb();
                 }
@@ -161,9 +189,42 @@ impl Handle {
             for (from, size) in thread.locals.bytes() {
                 state = local_state::mix(state, from, size);
             }
-            if thread.spin.arrive(loc, site, state) {
-                me.spinning.insert(current);
-                me.disturb();
+            match thread.spin.arrive(loc, site, state) {
+                Arrival::New => {}
+                Arrival::Waits { visits } => {
+                    thread.turns.at_head = visits;
+                    me.spinning.insert(current);
+                    me.disturb();
+                    if visits {
+                        me.be_fair();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The running thread says that it goes round a loop, or waited for some time in vain. If it did that before at the same
+    /// place, with steps in between, its next step is the head of a turn ([`crate::fair`]).
+    #[inline]
+    #[track_caller]
+    pub(crate) fn yields(self) {
+        self.yields_at(Location::caller());
+        self.scrub();
+    }
+
+    #[inline(never)]
+    fn yields_at(self, site: &'static Location<'static>) {
+        let _outside = heap::Outside::enter();
+        // SAFETY: as in `access`.
+        unsafe {
+            let me = &mut *self.0;
+            if me.mode != Mode::Exploring || me.nesting > 0 || std::thread::panicking() {
+                return;
+            }
+            let thread = &mut me.threads[me.current.index()];
+            if thread.turns.yields(std::ptr::from_ref(site).addr(), thread.steps) {
+                thread.turns.yielded = true;
+                me.be_fair();
             }
         }
     }
@@ -173,20 +234,20 @@ impl Handle {
     /// Whoever comes next is resumed from here, on top of this thread, if it is not one of those that this thread is on
     /// top of: that is one switch, where going back to the loop first would be two. Where local states are noted, the
     /// explorer stays off the program's stack, and everybody goes back to the loop.
+    ///
+    /// A thread that panics takes its panics with it, and brings them back.
     #[inline(never)]
     pub(super) fn pause(self, current: ThreadId) {
-        // SAFETY: the yielder belongs to the fiber this code runs on; references end before the switches.
+        let panics = panic_count::put_aside();
+        let above = self.pause_until_chosen(current);
+        if panics > 0 {
+            panic_count::bring_back(panics);
+        }
+        if above {
+            return;
+        }
+        // SAFETY: as in `access`.
         unsafe {
-            loop {
-                let me = &mut *self.0;
-                let above = me.next.filter(|&next| !me.watching && !me.beneath.contains(next));
-                let Some(above) = above else { break };
-                if self.run_above(current, above) {
-                    return;
-                }
-            }
-            let yielder = (&(*self.0).fibers)[current.index()].yielder();
-            (*yielder).suspend(Pause::Suspended);
             if (*self.0).mode == Mode::Exploring && !(*self.0).claiming.made {
                 return;
             }
@@ -194,6 +255,25 @@ impl Handle {
             if (*self.0).mode == Mode::Unwinding && !std::thread::panicking() {
                 std::panic::resume_unwind(Box::new(Abandoned));
             }
+        }
+    }
+
+    /// Lets others go. Returns whether this thread was chosen by one that ran on top of it.
+    #[inline(always)]
+    fn pause_until_chosen(self, current: ThreadId) -> bool {
+        // SAFETY: the yielder belongs to the fiber this code runs on; references end before the switches.
+        unsafe {
+            loop {
+                let me = &mut *self.0;
+                let above = me.next.filter(|&next| !me.watching && !me.beneath.contains(next));
+                let Some(above) = above else { break };
+                if self.run_above(current, above) {
+                    return true;
+                }
+            }
+            let yielder = (&(*self.0).fibers)[current.index()].yielder();
+            (*yielder).suspend(Pause::Suspended);
+            false
         }
     }
 
@@ -579,6 +659,17 @@ impl Handle {
 }
 
 impl Execution {
+    /// The running thread has taken many steps.
+    #[cold]
+    fn yields_in_long_runs(&mut self) {
+        let thread = &mut self.threads[self.current.index()];
+        // No place in the source has this address.
+        if self.mode == Mode::Exploring && thread.turns.yields(0, thread.steps) {
+            thread.turns.yielded = true;
+            self.be_fair();
+        }
+    }
+
     /// The running thread touches what is at `address`: its name, and what that means for a loop the thread may be in.
     #[inline(always)]
     fn touch(&mut self, address: usize, effect: Effect) -> Loc {

@@ -2,10 +2,9 @@
 //! note what counts for races on cells.
 //!
 //! # When a thread cannot wait
-//! While a thread panics nobody else can go: whether a panic is under way is a property of the OS thread, and all
-//! threads of the program share it. A destructor that would wait then goes on without what it waited for. If the panic
-//! is caught afterwards, and so is not itself the failure, the run fails as a misuse: what it did from there on means
-//! nothing. Inside an atomic block nobody else can go either; there it is always a misuse.
+//! Inside an atomic block nobody else can go: to wait there is a misuse. When a run is taken down, threads are unwound one
+//! after the other, and nobody else goes meanwhile: a destructor that would wait then goes on without what it waited
+//! for, and what it does is seen by nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,8 +15,8 @@ use crate::event::{Access, Action, Effect, Intent, Step, ThreadId, ThreadSet};
 use crate::failure::Failure;
 use crate::heap;
 use crate::local::Locals;
-use crate::panics;
 use crate::run::{Aside, AsideKind, Run};
+use crate::sync::CountChange;
 
 /// The part of an execution that serves the shims.
 pub(super) struct State {
@@ -36,7 +35,9 @@ pub(super) struct State {
     cells: u32,
     /// Clocks sent along with something so far.
     posts: u32,
-    /// Scheduling points passed without a stop, because the thread was panicking.
+    /// Pointers into cells that were handed out since a thread's latest step.
+    lent: Vec<Lent>,
+    /// Scheduling points passed without a stop, because the run is taken down.
     passed: u64,
     /// A thread could not wait, though it had to. It fails the run unless something worse does.
     could_not_wait: Option<Failure>,
@@ -51,8 +52,50 @@ pub(super) struct State {
     follows: bool,
 }
 
-/// Scheduling points that a panicking thread may pass before it is taken to go round for ever.
-const PASSED: u64 = 1 << 22;
+/// A pointer into a cell, handed out by a thread that has not come to its next step yet.
+struct Lent {
+    thread: ThreadId,
+    /// Where the cell is.
+    cell: usize,
+    /// The access to the cell, as an index into the run's asides: a read, so far.
+    aside: usize,
+    address: usize,
+    size: usize,
+    /// A hash of what was there.
+    before: u64,
+}
+
+/// Larger cells are not compared.
+const LARGEST_LENT: usize = 1 << 12;
+
+/// A hash of `size` bytes at `address`, at most [`LARGEST_LENT`]; none if they are no longer there.
+#[inline(never)]
+fn hash_bytes(address: usize, size: usize) -> Option<u64> {
+    let mut bytes = [0; LARGEST_LENT];
+    let bytes = &mut bytes[..size];
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    copy_memory(address, bytes).then(|| bytes.iter().fold(0xcbf2_9ce4_8422_2325, add))
+}
+
+/// Copies what is at `address`, and says whether anything is there. A cell may have been moved since, and its memory be gone: so the kernel is
+/// asked to copy, which finds that out instead of failing.
+#[cfg(target_os = "linux")]
+fn copy_memory(address: usize, into: &mut [u8]) -> bool {
+    let to = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let from = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: into.len() };
+    // SAFETY: the kernel writes into `into` and nowhere else; whether `from` can be read it checks itself.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &to, 1, &from, 1, 0) };
+    usize::try_from(copied).is_ok_and(|copied| copied == into.len())
+}
+
+/// Elsewhere a pointer that was handed out counts as a read.
+#[cfg(not(target_os = "linux"))]
+fn copy_memory(_address: usize, _into: &mut [u8]) -> bool {
+    false
+}
+
+/// Scheduling points that may be passed while a run is taken down, before a thread is taken to go round for ever.
+const PASSED: u64 = 1 << 16;
 
 /// Numbers of runs handed out at a time.
 const STAMPS: u64 = 1 << 20;
@@ -70,6 +113,7 @@ impl State {
             names: Vec::new(),
             cells: 0,
             posts: 0,
+            lent: Vec::new(),
             passed: 0,
             could_not_wait: None,
             races: DataRaces::default(),
@@ -104,6 +148,7 @@ impl State {
         *self.whims = 0;
         self.cells = 0;
         self.posts = 0;
+        self.lent.clear();
         self.passed = 0;
         self.could_not_wait = None;
     }
@@ -120,18 +165,10 @@ impl State {
         self.could_not_wait.take().or_else(|| if self.cells == 0 { None } else { self.races.check(run) })
     }
 
-    /// A thread that panics passed a scheduling point.
-    pub(super) fn passed(&mut self, intent: &Intent, thread: ThreadId) {
+    /// A thread that is unwound passed a scheduling point. Does it go round for ever, waiting for another?
+    pub(super) fn passed(&mut self) -> bool {
         self.passed += 1;
-        if self.passed > PASSED {
-            panics::abort(&format!(
-                "thread {} goes round and round in a destructor while it panics ({} at {}): it waits for another \
-                 thread, and none can go while a thread panics",
-                thread.0,
-                intent.action.name(),
-                intent.site
-            ));
-        }
+        self.passed > PASSED
     }
 
     /// A step is about to be taken. While the run follows the one before, the program must do what it did then. Who
@@ -213,6 +250,36 @@ impl State {
             return Err(format!("thread {} is about to {now}, and was about to {then} before", thread.0));
         }
         Ok(())
+    }
+}
+
+impl Execution {
+    /// Was a pointer into a cell handed out and not looked at again?
+    #[inline]
+    pub(super) fn has_lent(&self) -> bool {
+        !self.shims.lent.is_empty()
+    }
+
+    /// `thread` comes to its next step. Where it was handed a pointer to a cell and that has another value now, it wrote.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_back_lent(&mut self, thread: ThreadId) {
+        self.take_back(|lent| lent.thread == thread);
+    }
+
+    fn take_back(&mut self, which: impl Fn(&Lent) -> bool) {
+        let asides = &mut self.run.asides;
+        self.shims.lent.retain(|lent| {
+            if !which(lent) {
+                return true;
+            }
+            if hash_bytes(lent.address, lent.size).is_some_and(|now| now != lent.before)
+                && let Some(Aside { kind: AsideKind::Cell { effect, .. }, .. }) = asides.get_mut(lent.aside)
+            {
+                *effect = Effect::Write;
+            }
+            false
+        });
     }
 }
 
@@ -315,6 +382,35 @@ impl Handle {
         me.shims.cells
     }
 
+    /// How many steps the running thread has taken.
+    pub(crate) fn own_steps(self) -> u32 {
+        let me = self.execution();
+        me.threads[me.current.index()].steps
+    }
+
+    /// The latest aside is that of a cell to which a pointer was handed out.
+    #[inline(never)]
+    pub(crate) fn lend(self, cell: usize, address: usize, size: usize) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        if me.mode == Mode::Exploring && (1..=LARGEST_LENT).contains(&size) {
+            let (thread, aside) = (me.current, me.run.asides.len() - 1);
+            let Some(before) = hash_bytes(address, size) else { return };
+            me.shims.lent.push(Lent { thread, cell, aside, address, size, before });
+            // The next step has to look.
+            me.disturb();
+        }
+    }
+
+    /// A cell goes: pointers to it that were handed out are looked at while it is still there.
+    #[inline]
+    pub(crate) fn forget_lent(self, cell: usize) {
+        let me = self.execution();
+        if me.has_lent() {
+            me.take_back(|lent| lent.cell == cell);
+        }
+    }
+
     /// What the thread did so far goes along with something; [`Handle::take`] with this number is where it arrives.
     pub(crate) fn post(self) -> u32 {
         let me = self.execution();
@@ -363,17 +459,19 @@ impl Handle {
         let bits = if changed.is_none() { u64::from(me.current.0) + 1 } else { 0 };
         me.locations.set_bits(loc, bits);
         me.hidden_state |= !me.blocks.contains(address);
+        me.locations.visited(loc);
         let thread = &mut me.threads[me.current.index()];
         let spin = &mut thread.spin;
+        spin.visit(loc, me.locations.visits(loc));
         match changed {
             None => {
-                spin.open(loc, me.locations.version(loc), thread.site);
+                spin.open(loc, me.locations.version(loc), thread.site, me.locations.visits(loc));
             }
             Some(true) => {
                 me.locations.written(loc);
                 spin.clear();
             }
-            Some(false) => spin.close(loc),
+            Some(false) => _ = spin.close(loc),
         }
         if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
             let effect = Effect::ReadWrite;
@@ -393,6 +491,7 @@ impl Handle {
         let loc = me.locations.name(address);
         let held = me.locations.name(held_address(address));
         let version = me.locations.version(held);
+        me.locations.visited(loc);
         let thread = &mut me.threads[me.current.index()];
         let (site, spin) = (thread.site, &mut thread.spin);
         // The first is what the announcement of the next try is compared with.
@@ -400,6 +499,46 @@ impl Handle {
         spin.read(held, version, site);
         if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
             let (effect, ordering) = (Effect::Read, Ordering::Relaxed);
+            me.run.accesses.push(Access { loc, effect, action, ordering });
+        }
+    }
+
+    /// Notes what a step did to the count of references at `address`. To others it is a read or a write as
+    /// [`CountChange::effect`] says. In a loop, a turn that adds a reference and drops it leaves everything as it was.
+    #[inline(never)]
+    pub(crate) fn count_changed(self, action: Action, address: usize, change: CountChange) {
+        let _outside = heap::Outside::enter();
+        let me = self.execution();
+        if me.mode == Mode::Unwinding {
+            return;
+        }
+        let loc = me.locations.name(address);
+        // The number itself, as a location of its own, for loops that wait until it changes.
+        let number = me.locations.name(address - 1);
+        me.hidden_state |= !me.blocks.contains(address);
+        if !matches!(change, CountChange::Seen(_)) {
+            me.locations.written(number);
+        }
+        me.locations.visited(loc);
+        let visits = me.locations.visits(loc);
+        let (version, number_version) = (me.locations.version(loc), me.locations.version(number));
+        let thread = &mut me.threads[me.current.index()];
+        let (site, spin) = (thread.site, &mut thread.spin);
+        spin.visit(loc, visits);
+        match change {
+            CountChange::Added | CountChange::Upgraded => spin.open(loc, version, site, visits),
+            // Others can see that a reference is gone which the turn did not take itself.
+            CountChange::Dropped { .. } if spin.close(loc) => {}
+            CountChange::Dropped { .. } => spin.clear(),
+            CountChange::Last => spin.clear(),
+            CountChange::Seen(_) => {
+                // The first is what the announcement of the next look is compared with.
+                spin.read(loc, version, site);
+                spin.read(number, number_version, site);
+            }
+        }
+        if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
+            let (effect, ordering) = (change.effect(), change.ordering());
             me.run.accesses.push(Access { loc, effect, action, ordering });
         }
     }

@@ -4,6 +4,7 @@ use super::{Abandoned, Handle, start};
 use crate::event::{Intent, Loc, ThreadId, ThreadSet};
 use crate::fiber::Job;
 use crate::heap;
+use crate::panic_count;
 use crate::run::AsideKind;
 use crate::spin::Spin;
 
@@ -14,11 +15,18 @@ impl Handle {
         // SAFETY: as in `point`.
         unsafe {
             let parent = (*self.0).current;
+            if (*self.0).has_lent() {
+                (*self.0).take_back_lent(parent);
+            }
             match (*self.0).add_thread(Some(parent), job) {
                 Ok(child) => {
                     self.aside(AsideKind::Spawn(child));
                     let nesting = std::mem::take(&mut (*self.0).nesting);
+                    let panics = panic_count::put_aside();
                     start(self.0, child);
+                    if panics > 0 {
+                        panic_count::bring_back(panics);
+                    }
                     if nesting > 0 {
                         (*self.0).nesting = nesting;
                         (*self.0).disturb();

@@ -1,6 +1,7 @@
 //! What an execution knows of a thread of the program.
 
 use crate::event::{Action, Intent, Loc};
+use crate::fair::Turns;
 use crate::local::Locals;
 use crate::run::Mark;
 use crate::spin::Spin;
@@ -40,6 +41,8 @@ pub(super) struct Thread {
     pub(super) entered: bool,
     /// What it read since it last wrote.
     pub(super) spin: Spin,
+    /// Whom it lets go first.
+    pub(super) turns: Turns,
     /// Its thread-local values.
     pub(super) locals: Locals,
 }
@@ -64,6 +67,7 @@ impl Default for Thread {
             operating: false,
             entered: false,
             spin: Spin::default(),
+            turns: Turns::default(),
             locals: Locals::default(),
         }
     }
@@ -84,6 +88,7 @@ impl Thread {
         self.operating = false;
         self.entered = false;
         self.spin.clear();
+        self.turns.clear();
         self.locals.forget();
     }
 
@@ -91,6 +96,8 @@ impl Thread {
     #[inline]
     pub(super) fn begin_operation(&mut self, marks: usize) {
         self.operating = true;
+        // No loop goes on from one operation to the next.
+        self.turns.clear();
         self.operations += 1;
         self.called_at = self.steps;
         self.call = marks as u32;

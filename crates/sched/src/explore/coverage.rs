@@ -60,6 +60,8 @@ pub struct Coverage {
     pub progress: Option<f64>,
     /// How many prefixes the queue held when it was left.
     pub pending: Option<usize>,
+    /// Did a thread that went round a loop have to let others go first? Then schedules are fair ones.
+    pub fair: bool,
     /// Were the schedules drawn at random?
     pub random: bool,
     /// The first run that failed.
@@ -69,10 +71,11 @@ pub struct Coverage {
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let runs = self.runs;
+        let every = if self.fair { "every fair schedule" } else { "every schedule" };
         match self.covered {
-            Covered::Every => write!(f, "every schedule ({runs} runs)")?,
+            Covered::Every => write!(f, "{every} ({runs} runs)")?,
             Covered::Preemptions(bound) => {
-                write!(f, "every schedule with at most {bound} preemptions ({runs} runs)")?;
+                write!(f, "{every} with at most {bound} preemptions ({runs} runs)")?;
             }
             Covered::Some if self.random => write!(f, "{runs} random schedules")?,
             Covered::Some => write!(f, "{runs} schedules")?,
@@ -95,6 +98,7 @@ impl Coverage {
             abandoned: 0,
             progress: None,
             pending: None,
+            fair: false,
             random: false,
             found: None,
         }

@@ -86,6 +86,7 @@ fn merge(parts: impl Iterator<Item = Coverage>) -> Coverage {
         whole.runs += part.runs;
         whole.abandoned += part.abandoned;
         whole.random |= part.random;
+        whole.fair |= part.fair;
         whole.stop = whole.stop.max(part.stop);
         whole.found = whole.found.or(part.found);
         whole.progress = whole.progress.or(part.progress);

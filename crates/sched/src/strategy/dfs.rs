@@ -165,6 +165,10 @@ impl Strategy for Dfs {
         true
     }
 
+    fn restart(&mut self) {
+        *self = Dfs { bound: self.bound, ..Dfs::new() };
+    }
+
     fn makes_every_order(&self) -> bool {
         true
     }

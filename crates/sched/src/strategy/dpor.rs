@@ -188,9 +188,9 @@ impl Dpor {
 /// Could one of the two steps matter to the other? Locations from `named` on may be the same under other names.
 fn depend(would: &[Access], did: &[Access], named: u32) -> bool {
     would.iter().any(|a| {
-        let unnamed = a.loc.0 >= named && a.loc.ended_thread().is_none();
+        let unnamed = a.loc.0 >= named && a.loc.is_memory();
         did.iter().any(|b| {
-            let same = a.loc == b.loc || unnamed && b.loc.0 >= named && b.loc.ended_thread().is_none();
+            let same = a.loc == b.loc || unnamed && b.loc.0 >= named && b.loc.is_memory();
             same && (a.effect.writes() || b.effect.writes())
         })
     })
@@ -237,6 +237,10 @@ impl Strategy for Dpor {
             named: at.locations() as u32,
         });
         Some(chosen)
+    }
+
+    fn restart(&mut self) {
+        *self = Dpor { blocked: self.blocked, ..Dpor::new() };
     }
 
     fn clocks(&mut self, run: &Run) -> Option<&Clocks> {

@@ -136,6 +136,14 @@ impl Strategy for PreemptionBound {
         Some(chosen)
     }
 
+    fn restart(&mut self) {
+        self.cut = false;
+        self.path.clear();
+        self.prefix.clear();
+        self.seen.clear();
+        self.clocks = Clocks::new();
+    }
+
     fn clocks(&mut self, run: &Run) -> Option<&Clocks> {
         self.clocks.extend(run);
         Some(&self.clocks)

@@ -41,7 +41,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashSet;
 
 use crate::clocks::Clocks;
-use crate::event::{Action, ThreadId};
+use crate::event::{Access, Action, ThreadId};
 use crate::execution::Execution;
 use crate::races::Races;
 use crate::run::{Ending, Run};
@@ -63,6 +63,8 @@ pub struct RaceReversal {
     prefix: Vec<ThreadId>,
     /// Who goes right after the prefix.
     then: Option<ThreadId>,
+    /// Who goes after it then, as far as they can, from the last to the first.
+    tail: Vec<ThreadId>,
     age: u32,
     clocks: Clocks,
     current: bool,
@@ -263,7 +265,9 @@ impl RaceReversal {
         }
         self.observers.made(&look);
         self.prefix.clear();
-        self.prefix.extend_from_slice(&look.schedule);
+        let (certain, tail) = look.schedule.split_at(look.certain);
+        self.prefix.extend_from_slice(certain);
+        self.tail.extend(tail.iter().rev());
         self.then = None;
         true
     }
@@ -282,15 +286,26 @@ impl Strategy for RaceReversal {
         if let Some(thread) = self.then.take() {
             return Some(thread).filter(|&thread| enabled.contains(thread));
         }
+        if let Some(thread) = self.tail.pop() {
+            if enabled.contains(thread) {
+                return Some(thread);
+            }
+            self.tail.clear();
+        }
         if let Some(last) = at.last_thread().filter(|&thread| enabled.contains(thread)) {
             return Some(last);
         }
-        let written = at.record().accesses.iter().rev().find(|access| access.effect.writes());
+        let changes = |access: &&Access| access.effect.writes() && access.loc.is_memory();
+        let written = at.record().accesses.iter().rev().find(changes);
         let looks =
             |&thread: &ThreadId| written.is_some_and(|access| at.intended_loc(thread) == Some(access.loc));
         let reads =
             |&thread: &ThreadId| at.intent(thread).is_some_and(|intent| intent.action == Action::Load);
         enabled.iter().find(looks).or_else(|| enabled.iter().find(reads)).or_else(|| enabled.first())
+    }
+
+    fn restart(&mut self) {
+        *self = RaceReversal::new();
     }
 
     fn clocks(&mut self, run: &Run) -> Option<&Clocks> {
@@ -301,6 +316,7 @@ impl Strategy for RaceReversal {
     fn advance(&mut self, run: &Run) -> bool {
         self.learn(run);
         self.current = false;
+        self.tail.clear();
         while let Some(Reverse(candidate)) = self.queue.pop() {
             if candidate.trace == SCENE {
                 if self.ask(candidate.end as usize, Some(candidate)) {

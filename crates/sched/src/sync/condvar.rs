@@ -209,6 +209,9 @@ impl Condvar {
         let woken = waiter.leave();
         handle.visit(Action::Wake, self.address(), Ordering::Relaxed, Some(woken));
         handle.detail(|| if woken { "notified" } else { "timed out" }.to_owned());
+        if !woken {
+            handle.yields();
+        }
         handle.scrub_deep();
         with(lock.lock_again(handle), WaitTimeoutResult(!woken))
     }

@@ -174,7 +174,13 @@ impl<T> Receiver<T> {
                 TryRecvError::Empty => RecvTimeoutError::Timeout,
                 TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
             }),
-            Receiving::Model(channel) => channel.receive(Patience::Some),
+            Receiving::Model(channel) => {
+                let received = channel.receive(Patience::Some);
+                if let (Err(RecvTimeoutError::Timeout), Some(handle)) = (&received, current()) {
+                    handle.yields();
+                }
+                received
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::thread::panicking;
 
+use super::poison;
 use crate::event::{Action, Intent, ThreadId, ThreadSet, Wait};
 use crate::execution::{Handle, current};
 use crate::{helgrind, stranger};
@@ -85,7 +86,7 @@ impl<T> Mutex<T> {
     /// # Errors
     /// If a thread panicked while it held the lock.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.is_poisoned();
+        let poisoned = self.poisoned.load(Ordering::Relaxed);
         let value = self.value.into_inner();
         if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
@@ -139,13 +140,15 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Did a thread panic while it held the lock?
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Relaxed)
+        poison::look(&self.poisoned, self.address())
     }
 
     /// Forgets that a thread panicked while it held the lock.
+    #[track_caller]
     pub fn clear_poison(&self) {
-        self.poisoned.store(false, Ordering::Relaxed);
+        poison::clear(&self.poisoned, self.address());
     }
 
     /// The value: nobody else can see it.
@@ -153,7 +156,7 @@ impl<T: ?Sized> Mutex<T> {
     /// # Errors
     /// If a thread panicked while it held the lock.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.is_poisoned();
+        let poisoned = self.poisoned.load(Ordering::Relaxed);
         let value = self.value.get_mut();
         if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
@@ -184,7 +187,7 @@ impl<T: ?Sized> Mutex<T> {
     fn guard<'a>(&'a self, real: Option<std::sync::MutexGuard<'a, ()>>) -> LockResult<MutexGuard<'a, T>> {
         let guard =
             MutexGuard { lock: self, real, site: Location::caller(), panicking: panicking(), changed: false };
-        if self.is_poisoned() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+        if self.poisoned.load(Ordering::Relaxed) { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
     pub(super) fn address(&self) -> usize {
@@ -234,12 +237,18 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 
     fn give_back(&mut self, handle: Option<Handle>) {
         let Some(real) = self.real.take() else { return };
-        if !self.panicking && panicking() && !handle.is_some_and(Handle::doomed) {
+        let poisons = !self.panicking && panicking() && !handle.is_some_and(Handle::doomed);
+        if poisons {
             self.lock.poisoned.store(true, Ordering::Relaxed);
         }
         if let Some(handle) = handle {
             self.lock.holder.store(0, Ordering::Relaxed);
-            handle.lock_access(Action::Unlock, self.lock.address(), Ordering::Release, Some(self.changed));
+            handle.lock_access(
+                Action::Unlock,
+                self.lock.address(),
+                Ordering::Release,
+                Some(self.changed || poisons),
+            );
             handle.scrub_deep();
         } else {
             helgrind::send(self.lock.address());
@@ -306,7 +315,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
             Err(TryLockError::Poisoned(poisoned)) => text.field("data", &&**poisoned.get_ref()),
             Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
         };
-        text.field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+        text.field("poisoned", &self.poisoned.load(Ordering::Relaxed)).finish_non_exhaustive()
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::thread::panicking;
 
+use super::poison;
 use crate::event::{Action, Intent, ThreadId, ThreadSet, Wait};
 use crate::execution::{Handle, current};
 use crate::{helgrind, stranger};
@@ -137,7 +138,7 @@ impl<T> RwLock<T> {
     /// # Errors
     /// If a writer panicked.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.is_poisoned();
+        let poisoned = self.poisoned.load(Ordering::Relaxed);
         let value = self.value.into_inner();
         if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
@@ -223,13 +224,15 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Did a writer panic?
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Relaxed)
+        poison::look(&self.poisoned, self.address())
     }
 
     /// Forgets that a writer panicked.
+    #[track_caller]
     pub fn clear_poison(&self) {
-        self.poisoned.store(false, Ordering::Relaxed);
+        poison::clear(&self.poisoned, self.address());
     }
 
     /// The value: nobody else can see it.
@@ -237,7 +240,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # Errors
     /// If a writer panicked.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.is_poisoned();
+        let poisoned = self.poisoned.load(Ordering::Relaxed);
         let value = self.value.get_mut();
         if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
@@ -301,7 +304,7 @@ impl<T: ?Sized> RwLock<T> {
         real: Option<std::sync::RwLockReadGuard<'a, ()>>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
         let guard = RwLockReadGuard { lock: self, real, site: Location::caller() };
-        if self.is_poisoned() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+        if self.poisoned.load(Ordering::Relaxed) { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
     #[track_caller]
@@ -316,7 +319,7 @@ impl<T: ?Sized> RwLock<T> {
             panicking: panicking(),
             changed: false,
         };
-        if self.is_poisoned() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+        if self.poisoned.load(Ordering::Relaxed) { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
     fn model(&self) -> *const () {
@@ -364,12 +367,18 @@ impl<T: ?Sized> RwLockReadGuard<'_, T> {
 impl<T: ?Sized> RwLockWriteGuard<'_, T> {
     fn give_back(&mut self, handle: Option<Handle>) {
         let Some(real) = self.real.take() else { return };
-        if !self.panicking && panicking() && !handle.is_some_and(Handle::doomed) {
+        let poisons = !self.panicking && panicking() && !handle.is_some_and(Handle::doomed);
+        if poisons {
             self.lock.poisoned.store(true, Ordering::Relaxed);
         }
         if let Some(handle) = handle {
             self.lock.model.writer.store(0, Ordering::Relaxed);
-            handle.lock_access(Action::Unlock, self.lock.address(), Ordering::Release, Some(self.changed));
+            handle.lock_access(
+                Action::Unlock,
+                self.lock.address(),
+                Ordering::Release,
+                Some(self.changed || poisons),
+            );
             handle.scrub_deep();
         } else {
             helgrind::send(self.lock.address());
@@ -444,7 +453,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
             Err(TryLockError::Poisoned(poisoned)) => text.field("data", &&**poisoned.get_ref()),
             Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
         };
-        text.field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+        text.field("poisoned", &self.poisoned.load(Ordering::Relaxed)).finish_non_exhaustive()
     }
 }
 

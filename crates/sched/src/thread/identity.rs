@@ -1,14 +1,16 @@
 //! Who a thread is, and the token by which it waits for another: `Thread`, `ThreadId`, `park` and `unpark`.
 //!
-//! Inside an exploration [`park`] returns only when somebody gave the token; std's may return without a reason, and
-//! code that relies on its not doing so is not caught.
+//! Inside an exploration [`park`] returns only when somebody gave the token, unless it may fail without a reason
+//! ([`crate::Limits::spurious`]), as std's may. It takes such a failure in a step of its own before it begins to wait:
+//! had it come later, that step might as well have come later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::event::{Action, Effect, Intent, ThreadId as FiberId, ThreadSet, Wait, anybody};
-use crate::execution::current as execution;
+use crate::execution::{Handle, current as execution};
+use crate::whim;
 
 /// A handle to a thread.
 #[derive(Clone, Debug)]
@@ -101,6 +103,9 @@ static TOKEN: Wait = {
 pub fn park() {
     let Some(handle) = execution() else { return std::thread::park() };
     let token = handle.park_token(handle.thread());
+    if handle.spurious() > 0 && returns_early(handle, token) {
+        return;
+    }
     // SAFETY: the token lives as long as the execution.
     let intent = unsafe { Intent::waiting(Action::Park, token.addr(), &TOKEN, token.cast()) };
     if handle.wait(intent) {
@@ -108,6 +113,20 @@ pub fn park() {
         unsafe { (*token).store(false, Ordering::Relaxed) };
         handle.access(Action::Park, token.addr(), Effect::ReadWrite, Ordering::Acquire, 0);
     }
+}
+
+/// Does [`park`] return at once: because the token is there, which is taken, or without a reason?
+#[track_caller]
+fn returns_early(handle: Handle, token: *const AtomicBool) -> bool {
+    handle.point(Intent::new(Action::Park, token.addr()));
+    // SAFETY: the token lives as long as the execution.
+    let there = unsafe { (*token).swap(false, Ordering::Relaxed) };
+    let struck = whim::strikes(handle, !there);
+    let effect = if there { Effect::ReadWrite } else { Effect::Read };
+    let ordering = if there { Ordering::Acquire } else { Ordering::Relaxed };
+    handle.access(Action::Park, token.addr(), effect, ordering, 0);
+    handle.scrub_deep();
+    there || struck
 }
 
 /// Takes the token if it comes in time. Inside an exploration that is: if it is there when the thread goes on.
@@ -121,5 +140,8 @@ pub fn park_timeout(duration: Duration) {
     let effect = if there { Effect::ReadWrite } else { Effect::Read };
     handle.access(Action::Park, token.addr(), effect, Ordering::Acquire, 0);
     handle.detail(|| if there { "unparked" } else { "timed out" }.to_owned());
+    if !there {
+        handle.yields();
+    }
     handle.scrub_deep();
 }

@@ -206,7 +206,7 @@ impl<T> ScopedJoinHandle<'_, T> {
                 }
                 packet.take()
             }
-            Inner::Never => Err(Box::new("the thread was not started: its creator was panicking")),
+            Inner::Never => Err(Box::new("the thread was not started: the execution was being taken down")),
         }
     }
 

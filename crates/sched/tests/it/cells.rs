@@ -2,8 +2,9 @@
 
 use linpoint_sched::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
 use linpoint_sched::cell::{Cell, UnsafeCell};
-use linpoint_sched::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
+use linpoint_sched::sync::{Condvar, Mutex, RwLock, mpsc};
 use linpoint_sched::{Failure, thread};
+use std::sync::Arc;
 
 use crate::explore::{first_failure, outcomes};
 
@@ -339,4 +340,107 @@ fn cells_behave_as_std_s() {
     let unsized_cell: &UnsafeCell<[u8]> = &UnsafeCell::new([1, 2, 3]);
     // SAFETY: nobody else has it.
     assert_eq!(unsized_cell.with(|bytes| unsafe { (&(*bytes)).len() }), 3);
+}
+
+/// Two threads, each of which does `body` to the same cell; is that a race?
+fn race(body: fn(&UnsafeCell<u32>)) -> bool {
+    let failure = first_failure(move || {
+        let shared = Arc::new(Shared::new(0));
+        let other = Arc::clone(&shared);
+        let child = thread::spawn(move || body(&other.0));
+        body(&shared.0);
+        child.join().unwrap();
+    });
+    assert!(failure.as_ref().is_none_or(|failure| failure.name() == "data race"), "{failure:?}");
+    failure.is_some()
+}
+
+/// A pointer was handed out, and the cell is elsewhere by the next step, or nowhere.
+#[test]
+fn a_cell_that_moves_is_not_looked_for_where_it_was() {
+    assert!(!race(|_| {
+        let boxed = Box::new(UnsafeCell::new([7_u8; 3000]));
+        boxed.get();
+        assert_eq!(boxed.into_inner()[0], 7);
+        let mut many: Vec<UnsafeCell<u64>> = (0..8).map(UnsafeCell::new).collect();
+        many[3].get();
+        many.reserve(1 << 20);
+        AtomicU32::new(0).load(Ordering::SeqCst);
+        drop(many);
+        AtomicU32::new(0).load(Ordering::SeqCst);
+    }));
+}
+
+#[test]
+fn what_is_written_through_a_pointer_is_a_write() {
+    // SAFETY: as above.
+    unsafe {
+        assert!(race(|cell| *cell.get() += 1));
+        assert!(race(|cell| {
+            let pointer = cell.get();
+            AtomicU32::new(0).load(Ordering::SeqCst);
+            let other = cell.get();
+            assert_eq!(pointer, other);
+            *pointer += 1;
+        }));
+        assert!(!race(|cell| assert_eq!(*cell.get(), 0)));
+        assert!(!race(|cell| assert_eq!(*cell.pointer().get(), 0)));
+        assert!(race(|cell| *cell.pointer_mut().get() += 1));
+    }
+}
+
+/// The pointer is used when others have gone.
+#[test]
+fn an_access_lasts_as_long_as_its_guard() {
+    let program = |guarded: bool| {
+        first_failure(move || {
+            let shared = Arc::new((Shared::new(0), AtomicBool::new(false)));
+            let other = Arc::clone(&shared);
+            let child = thread::spawn(move || {
+                if guarded {
+                    let pointer = other.0.0.pointer_mut();
+                    other.1.store(true, Ordering::Release);
+                    // SAFETY: as above.
+                    unsafe { *pointer.get() = 1 };
+                } else {
+                    other.0.0.with_mut(|pointer| {
+                        other.1.store(true, Ordering::Release);
+                        // SAFETY: as above.
+                        unsafe { *pointer = 1 };
+                    });
+                }
+            });
+            if shared.1.load(Ordering::Acquire) {
+                shared.0.read();
+            }
+            child.join().unwrap();
+        })
+    };
+    for guarded in [true, false] {
+        assert_eq!(program(guarded).expect("it was published too early").name(), "data race");
+    }
+}
+
+#[test]
+fn pointers_under_a_lock_are_fine() {
+    let found = outcomes(|| {
+        let shared = Arc::new((Mutex::new(()), Shared::new(0)));
+        let other = Arc::clone(&shared);
+        let add = |shared: &(Mutex<()>, Shared<u32>)| {
+            let _guard = shared.0.lock().unwrap();
+            // SAFETY: the lock is held.
+            unsafe { *shared.1.0.get() += 1 };
+        };
+        let child = thread::spawn(move || add(&other));
+        add(&shared);
+        child.join().unwrap();
+        // SAFETY: nobody else is left.
+        let seen = unsafe { *shared.1.0.get() };
+        // A cell that goes while a pointer to it is around.
+        let boxed = Box::new(UnsafeCell::new(1));
+        boxed.get();
+        drop(boxed);
+        seen
+    });
+    assert_eq!(found.fine(), [2]);
 }

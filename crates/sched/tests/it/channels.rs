@@ -89,7 +89,7 @@ fn a_full_channel_makes_its_sender_wait() {
 #[test]
 fn without_room_a_message_is_handed_over() {
     use linpoint_sched::atomic::{AtomicBool, Ordering::SeqCst};
-    use linpoint_sched::sync::Arc;
+    use std::sync::Arc;
     let found = outcomes(|| {
         let (sender, receiver) = sync_channel(0);
         let received = Arc::new(AtomicBool::new(false));

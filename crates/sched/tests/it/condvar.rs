@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use linpoint_sched::sync::{Arc, Condvar, Mutex};
+use linpoint_sched::sync::{Condvar, Mutex};
 use linpoint_sched::thread;
+use std::sync::Arc;
 
 use crate::explore::outcomes;
 

@@ -1,9 +1,12 @@
 //! Every schedule of a program by plain depth-first search, and what came out of it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
+use linpoint_sched::strategy::dpor::Dpor;
+use linpoint_sched::strategy::preemption_bound::PreemptionBound;
+use linpoint_sched::strategy::race_reversal::RaceReversal;
 use linpoint_sched::strategy::{Strategy, dfs::Dfs};
 use linpoint_sched::{Ending, Execution, Failure, Limits};
 
@@ -76,6 +79,43 @@ pub fn outcomes_within<T: Ord + Clone + Debug>(limits: Limits, program: impl Fn(
         }
         if !dfs.advance(execution.record()) {
             return outcomes;
+        }
+    }
+}
+
+/// Every search that claims completeness finds what plain search finds: the same results, and the same kinds of failure.
+/// Returns them.
+#[track_caller]
+pub fn same_by_all<T: Debug>(limits: &Limits, program: impl Fn() -> T) -> BTreeSet<String> {
+    let all = found_by(limits, &mut Dfs::new(), &program);
+    assert_eq!(found_by(limits, &mut Dpor::new(), &program), all, "source-DPOR");
+    assert_eq!(found_by(limits, &mut RaceReversal::new(), &program), all, "race reversal");
+    assert_eq!(found_by(limits, &mut PreemptionBound::new(0, u32::MAX), &program), all, "every preemption");
+    all
+}
+
+/// What the runs of a strategy come to.
+fn found_by<T: Debug>(
+    limits: &Limits,
+    strategy: &mut dyn Strategy,
+    program: &dyn Fn() -> T,
+) -> BTreeSet<String> {
+    let slot = RefCell::new(String::new());
+    let body = || {
+        let value = format!("{:?}", program());
+        *slot.borrow_mut() = value;
+    };
+    let mut execution = Execution::new(limits.clone());
+    let mut found = BTreeSet::new();
+    loop {
+        let run = execution.run(&body, strategy);
+        match &run.ending {
+            Ending::Failed(failure) | Ending::Stuck(failure) => drop(found.insert(failure.name().to_owned())),
+            Ending::Complete => drop(found.insert(slot.borrow().clone())),
+            Ending::Abandoned => {}
+        }
+        if !strategy.advance(execution.record()) {
+            return found;
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::TryLockError;
 
-use linpoint_sched::sync::{Arc, Mutex, RwLock};
+use linpoint_sched::sync::{Mutex, RwLock};
 use linpoint_sched::thread;
+use std::sync::Arc;
 
 use crate::explore::{first_failure, outcomes, outcomes_with_panics};
 

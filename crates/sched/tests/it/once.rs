@@ -1,8 +1,9 @@
 //! `Once`, `OnceLock`, `LazyLock` and `Barrier`.
 
 use linpoint_sched::atomic::{AtomicU32, Ordering::SeqCst};
-use linpoint_sched::sync::{Arc, Barrier, LazyLock, Once, OnceLock};
+use linpoint_sched::sync::{Barrier, LazyLock, Once, OnceLock};
 use linpoint_sched::thread;
+use std::sync::Arc;
 
 use crate::explore::{first_failure, outcomes, outcomes_with_panics};
 

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use linpoint_sched::sync::Arc;
 use linpoint_sched::thread;
+use std::sync::Arc;
 
 use crate::explore::{first_failure, outcomes, outcomes_with_panics};
 

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Mutex as StdMutex;
 
-use linpoint_sched::atomic::{AtomicU32, Ordering::SeqCst};
+use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use linpoint_sched::explore::{Covered, Plan, Search, explore};
-use linpoint_sched::sync::{Arc, Condvar, Mutex};
+use linpoint_sched::sync::{Condvar, Mutex};
 use linpoint_sched::{Limits, thread};
+use std::sync::Arc;
 
-use crate::explore::{Outcomes, outcomes_within};
+use crate::explore::{Outcomes, outcomes_within, same_by_all};
 
 fn outcomes<T: Ord + Clone + std::fmt::Debug>(spurious: u32, program: impl Fn() -> T) -> Outcomes<T> {
     outcomes_within(Limits { spurious, ..Limits::default() }, program)
@@ -127,4 +128,23 @@ fn searches_agree() {
             assert_eq!(results(search, program), all, "{search:?}");
         }
     }
+}
+
+#[test]
+fn a_thread_that_parks_may_go_on_without_a_reason() {
+    let program = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let (other, parent) = (Arc::clone(&flag), thread::current());
+        let child = thread::spawn(move || {
+            other.store(true, SeqCst);
+            parent.unpark();
+        });
+        thread::park();
+        let seen = flag.load(SeqCst);
+        child.join().unwrap();
+        seen
+    };
+    assert_eq!(outcomes(0, program).fine(), [true]);
+    assert_eq!(outcomes(1, program).fine(), [false, true]);
+    same_by_all(&Limits { spurious: 2, ..Limits::default() }, program);
 }

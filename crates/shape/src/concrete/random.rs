@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use linpoint_lang::interp::State;
-use linpoint_lang::program::{NONE, Type, Word};
+use linpoint_lang::program::{NONE, RecordId, Type, Word};
 
 use crate::concrete::{Concrete, Open, Reference, World};
 use crate::layout::{Object, Role};
@@ -85,7 +85,26 @@ impl World<'_, '_> {
             .filter_map(|cell| self.value(&state.state, cell))
             .filter(|value| *value != 0)
             .collect();
-        values.iter().collect::<BTreeSet<_>>().len() == values.len()
+        values.iter().collect::<BTreeSet<_>>().len() == values.len() && !self.holds_no_value(state)
+    }
+
+    /// Was the value that records start with read, where several have it? Which of them it is of, values do not tell.
+    fn holds_no_value(&self, from: &Concrete) -> bool {
+        let without =
+            (0..self.machine.cells(&from.state)).filter(|cell| self.value(&from.state, *cell) == Some(0));
+        let read = |thread: usize| {
+            let Some(open) = &from.open[thread] else { return false };
+            let locals = &self.layout.program.operations[open.op].locals;
+            (0..locals.len()).any(|local| {
+                let data = match &locals[local].ty {
+                    Type::Data => true,
+                    Type::Option(inner) => **inner == Type::Data,
+                    _ => false,
+                };
+                data && self.machine.local(&from.state, thread, local) == 0
+            })
+        };
+        without.count() > 1 && (0..self.machine.threads).any(read)
     }
 
     /// Does a thread's operation concern this key? Of other objects than sets, always.
@@ -106,7 +125,8 @@ impl World<'_, '_> {
             Object::Queue => 1,
             Object::Set => 2,
         };
-        let count = first + dice.below(MOST_CELLS - first + 1);
+        let more = if layout.program.records.is_empty() { 0 } else { dice.below(MOST_CELLS - first + 1) };
+        let count = first + more;
         let width = self.machine.cell_width();
         from.state.words.resize(self.start_of(count), 0);
         let mut owners: Vec<Option<usize>> = vec![None; count];
@@ -134,8 +154,13 @@ impl World<'_, '_> {
         }
         for cell in 0..count {
             let free = layout.object != Object::Set || cell >= first;
-            if let Some(at) = self.link_at(&from.state, cell).filter(|_| free) {
-                from.state.words[at] = self.pointer(&owners, owners[cell], dice);
+            let record = self.machine.cell(&from.state, cell).0;
+            let link =
+                layout.link[record].map(|field| &layout.program.records[record].fields[usize::from(field)]);
+            if let Some(at) = self.link_at(&from.state, cell).filter(|_| free)
+                && let Some(Type::Pointer(kind)) = link.map(|link| &link.ty)
+            {
+                from.state.words[at] = self.pointer(&from.state, &owners, owners[cell], *kind, dice);
             }
         }
         if layout.object == Object::Set {
@@ -150,10 +175,19 @@ impl World<'_, '_> {
         self.layout.link[record].map(|field| self.start_of(cell) + 1 + usize::from(field))
     }
 
-    /// `null`, a record that is known to all, or one of the thread's own.
-    fn pointer(&self, owners: &[Option<usize>], thread: Option<usize>, dice: &mut Dice) -> Word {
-        let known: Vec<usize> =
-            (0..owners.len()).filter(|&cell| owners[cell].is_none() || owners[cell] == thread).collect();
+    /// `null`, a record of this kind that is known to all, or one of the thread's own.
+    fn pointer(
+        &self,
+        state: &State,
+        owners: &[Option<usize>],
+        thread: Option<usize>,
+        kind: RecordId,
+        dice: &mut Dice,
+    ) -> Word {
+        let known: Vec<usize> = (0..owners.len())
+            .filter(|&cell| owners[cell].is_none() || owners[cell] == thread)
+            .filter(|&cell| self.machine.cell(state, cell).0 == kind.index())
+            .collect();
         if dice.one_in(4) { 0 } else { dice.of(&known).map_or(0, |cell| cell as Word + 1) }
     }
 
@@ -235,8 +269,8 @@ impl World<'_, '_> {
             if self.layout.constant_global[index] || global.ghost {
                 continue;
             }
-            from.state.words[*at] = match slot.ty {
-                Type::Pointer(_) => self.pointer(owners, None, dice),
+            from.state.words[*at] = match &slot.ty {
+                Type::Pointer(kind) => self.pointer(&from.state, owners, None, *kind, dice),
                 Type::Bool => dice.below(2) as Word,
                 Type::Lock if dice.one_in(2) => dice.below(self.machine.threads) as Word,
                 _ => continue,
@@ -310,7 +344,7 @@ impl World<'_, '_> {
                 .collect();
             from.state.words[frame + 1 + local] = match &slot.ty {
                 _ if local < program.operations[op].params => open.argument,
-                Type::Pointer(_) => self.pointer(owners, Some(thread), dice),
+                Type::Pointer(kind) => self.pointer(&from.state, owners, Some(thread), *kind, dice),
                 Type::Bool => dice.below(2) as Word,
                 Type::Option(_) if dice.one_in(3) => NONE,
                 Type::Data | Type::Option(_) => match dice.of(&own) {

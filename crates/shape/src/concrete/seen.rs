@@ -66,7 +66,8 @@ impl World<'_, '_> {
             node.mask |= layout.uncorrelated;
             return node;
         }
-        let dummy = layout.object == Object::Queue && value == 0;
+        // The record that the initial code made; others may have no value either.
+        let dummy = layout.object == Object::Queue && cell == 0 && value == 0;
         if !dummy && !from.reference.inserted.contains(&value) {
             node.mask |= layout.uncorrelated;
             return node;
@@ -176,7 +177,11 @@ impl World<'_, '_> {
                 let head = layout.head.and_then(|head| layout.global_bit[head]).expect("a list has a head");
                 let mut at = s.named(1 << head).expect("the head leads somewhere");
                 let (mut below, mut same) = (at, 0);
-                while at != 0 {
+                // A chain, whatever a program made of it: not more than there are records.
+                for _ in 0..s.nodes.len() {
+                    if at == 0 {
+                        break;
+                    }
                     s.nodes[at].mask |= layout.listed;
                     match layout.class_of(s.nodes[at].mask) {
                         class::MIN | class::LESS => below = at,
@@ -265,12 +270,9 @@ impl World<'_, '_> {
         }
         for cell in 0..self.machine.cells(&from.state) {
             let (record, _, fields) = self.machine.cell(&from.state, cell);
-            let slots = &layout.program.records[record].fields;
-            let held = |(slot, word): (&linpoint_lang::program::Slot, &Word)| {
-                slot.ty == Type::Lock && *word == thread as Word
-            };
-            if slots.iter().zip(fields).any(held) {
-                s.nodes[cell + 1].mask |= layout.bit(place, layout.held);
+            for (field, _) in fields.iter().enumerate().filter(|(_, word)| **word == thread as Word) {
+                let held = layout.held_field(place, record, field as u16);
+                s.nodes[cell + 1].mask |= held.unwrap_or(0);
             }
         }
         s.threads[place] = new;

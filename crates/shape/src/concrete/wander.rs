@@ -7,6 +7,7 @@ use linpoint_lang::program::{Type, UNSET, Word};
 
 use crate::concrete::{Concrete, Dice, World};
 use crate::layout::Object;
+use crate::structure::MOST_NODES;
 
 impl World<'_, '_> {
     /// A random way of at most so many steps; shorter if a run goes wrong.
@@ -15,7 +16,7 @@ impl World<'_, '_> {
         for _ in 0..steps {
             let thread = dice.below(self.machine.threads);
             match self.step_of(&at, thread, dice) {
-                Ok(Some(next)) if self.has_records(&next) => at = next,
+                Ok(Some(next)) if self.has_records(&next) && self.is_small(&next) => at = next,
                 Ok(None) => {}
                 Ok(Some(_)) | Err(_) => break,
             }
@@ -33,7 +34,8 @@ impl World<'_, '_> {
         thread: usize,
         dice: &mut Dice,
     ) -> Result<Option<Concrete>, String> {
-        let mut next = self.steps_of(from, thread)?;
+        let ops: Vec<usize> = (0..self.layout.roles.len()).collect();
+        let mut next = self.steps_of(from, thread, &ops)?;
         if next.is_empty() {
             return Ok(None);
         }
@@ -41,16 +43,16 @@ impl World<'_, '_> {
         Ok(Some(next.swap_remove(chosen)))
     }
 
-    /// Every step of a thread: its calls, if it is at rest.
+    /// Every step of a thread: its calls of these operations, if it is at rest.
     ///
     /// # Errors
     /// What goes wrong.
-    pub fn steps_of(&self, from: &Concrete, thread: usize) -> Result<Vec<Concrete>, String> {
+    pub fn steps_of(&self, from: &Concrete, thread: usize, ops: &[usize]) -> Result<Vec<Concrete>, String> {
         let mut out = Vec::new();
         if from.open[thread].is_some() {
             self.steps(from, thread, &mut out)?;
         } else {
-            for op in 0..self.layout.roles.len() {
+            for &op in ops {
                 out.extend(self.range.clone().map(|argument| self.call(from, thread, op, argument)));
             }
         }
@@ -79,6 +81,12 @@ impl World<'_, '_> {
         }
         let values = (0..self.machine.cells(&from.state)).filter_map(|cell| self.value(&from.state, cell));
         self.layout.object != Object::Stack || self.layout.gone != 0 || values.map(below).all(has)
+    }
+
+    /// Has a state no more records than a structure can show, each by a node of its own?
+    pub fn is_small(&self, from: &Concrete) -> bool {
+        // Values that are in no record any more have a node, too: some for each thread.
+        self.machine.cells(&from.state) + 2 * self.machine.threads < MOST_NODES
     }
 
     /// Does a thread run no operation?

@@ -1,8 +1,10 @@
 //! Which bit says what: shared names, kinds, locals, scalars.
 
+use std::collections::BTreeSet;
+
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
-use linpoint_lang::program::{Action, Expr, Operation, Place, Type};
+use linpoint_lang::program::{Action, Exit, Expr, Operation, Place, Slot, Type};
 
 use crate::layout::{Layout, LocalBit, Mask, Object, Refusal, Role, Scalar};
 
@@ -145,6 +147,9 @@ impl Layout<'_> {
             self.owned = 1 << take(1);
             self.gone = 1 << take(1);
         }
+        let mut read = fields_read(self.program);
+        // What a list goes through links, whether it is walked through or not.
+        read.extend(self.program.annotations.lists.iter().map(|list| (list.record.index(), list.via)));
         for (index, record) in self.program.records.iter().enumerate() {
             let offers = self.object != Object::Set && makes_offers(self.program, index);
             self.record_kind.push(if index == 0 && !offers { 0 } else { 1 << take(1) });
@@ -159,6 +164,8 @@ impl Layout<'_> {
                 match &field.ty {
                     _ if field.ghost => {}
                     Type::Bool => bit = Some(1 << take(1)),
+                    // Where it leads nobody ever finds out.
+                    Type::Pointer(_) if !read.contains(&(index, number as u16)) => {}
                     Type::Pointer(_) if link.is_none() => link = Some(number as u16),
                     Type::Pointer(_) => return Err(format!("`{}` has two links", record.name)),
                     Type::Option(inner) if matches!(**inner, Type::Pointer(_)) => {
@@ -197,11 +204,18 @@ impl Layout<'_> {
     }
 
     pub(super) fn place_locals(&mut self) -> Result<(), Refusal> {
-        let mut fixed = if self.offer_kind == 0 { 3 } else { 4 };
+        let mut fixed = 2;
+        if self.offer_kind != 0 {
+            self.offer = LocalBit(fixed);
+            fixed += 1;
+        }
         if self.freed != 0 {
             self.mine = LocalBit(fixed);
             fixed += 1;
         }
+        self.locks = LocalBit(fixed);
+        self.place_locks();
+        fixed += self.most_locks;
         let is_data = |op: &Operation, index: usize| {
             index >= op.params
                 && match &op.locals[index].ty {
@@ -270,6 +284,20 @@ impl Layout<'_> {
         Ok(())
     }
 
+    /// A bit for each lock field of a record; a node is one record, so records share the bits.
+    fn place_locks(&mut self) {
+        for record in &self.program.records {
+            let mut count = 0;
+            let bit = |field: &Slot| {
+                let lock = field.ty == Type::Lock;
+                count += u32::from(lock);
+                lock.then(|| count - 1)
+            };
+            self.lock_bit.push(record.fields.iter().map(bit).collect());
+            self.most_locks = self.most_locks.max(count);
+        }
+    }
+
     /// What arguments there are, and that they stay what they are.
     pub(super) fn arguments(&mut self) -> Result<(), Refusal> {
         for (index, operation) in self.program.operations.iter().enumerate() {
@@ -331,6 +359,40 @@ impl Layout<'_> {
         };
         self.surely_visible = self.program.nodes.iter().map(visible).collect();
     }
+}
+
+/// The fields of records that operations read: in code, in conditions of points, and in what they return.
+fn fields_read(program: &Program) -> BTreeSet<(usize, u16)> {
+    let mut found = BTreeSet::new();
+    let mut see = |place: &Place| {
+        if let Place::Field(_, record, field) = place {
+            found.insert((record.index(), *field));
+        }
+    };
+    let own = program.nodes.iter().filter(|node| node.op.index() < program.operations.len());
+    for edge in own.flat_map(|node| &node.edges) {
+        if let Exit::Return(values) = &edge.exit {
+            values.iter().for_each(|e| e.places(&mut see));
+        }
+        for action in &edge.actions {
+            match action {
+                Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => e.places(&mut see),
+                Action::Assign(place, e) => {
+                    e.places(&mut see);
+                    place.inner(&mut see);
+                }
+                Action::Choose(_, lo, hi) => {
+                    lo.places(&mut see);
+                    hi.places(&mut see);
+                }
+                Action::New { fields, .. } => fields.iter().for_each(|(_, e)| e.places(&mut see)),
+                Action::Lock(place) | Action::Unlock(place) => place.inner(&mut see),
+                Action::Mark(mark) => mark.when.iter().chain(&mark.of).for_each(|e| e.places(&mut see)),
+                Action::Claim(_) => {}
+            }
+        }
+    }
+    found
 }
 
 /// Does a record have a value and no link, beside others that have a link?

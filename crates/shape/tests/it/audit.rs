@@ -1,6 +1,6 @@
 //! The structures of proofs against the interpreter.
 
-use linpoint_shape::audit::audit;
+use linpoint_shape::audit::{Amount, Audit, Inside, audit};
 use linpoint_shape::budget::Budget;
 use linpoint_shape::exec::Points;
 use linpoint_shape::initial::initial;
@@ -12,6 +12,16 @@ use linpoint_shape::store::{Domain, Store};
 use linpoint_shape::threads::{self, Client};
 
 use crate::corpus::program;
+
+fn look(
+    layout: &Layout<'_>,
+    points: &Points,
+    views: &Store<()>,
+    states: u64,
+    heaps: u64,
+) -> Result<Audit, String> {
+    audit(layout, points, &Inside::Views(views), 3, &Amount { states, heaps, until: None })
+}
 
 #[test]
 fn no_step_of_the_interpreter_leads_out_of_a_proof() {
@@ -34,7 +44,7 @@ fn no_step_of_the_interpreter_leads_out_of_a_proof() {
         let layout = Layout::new(&program).expect("modelled");
         let views = refine::forget(&layout, &found.views).expect("it fits");
         let heaps = if proof.precision == Precision::default() { 5000 } else { 0 };
-        let done = audit(&layout, &proof.points, &views, 3, 2000, heaps);
+        let done = look(&layout, &proof.points, &views, 2000, heaps);
         assert!(done.as_ref().is_ok_and(|done| done.inside >= 2000 && done.steps > 4000), "{name}: {done:?}");
     }
 }
@@ -49,7 +59,7 @@ fn missing_views_are_found() {
         let start = initial(&layout, 1).expect("it starts");
         let budget = Budget::new(None, 1 << 30, &|_| {});
         let alone = threads::analyse(&steps, start, &Client::general(&layout, 1), Domain::Joined, &budget);
-        let done = audit(&layout, &Points::Given, &alone.store, 3, 2000, 0);
+        let done = look(&layout, &Points::Given, &alone.store, 2000, 0);
         assert!(done.is_err(), "{name}: {done:?}");
     }
 }
@@ -69,7 +79,7 @@ fn a_missing_view_is_found() {
         for (_, view) in found.views.all.iter().enumerate().filter(|(number, _)| *number != left_out) {
             views.add(&(), view.clone()).expect("it fits");
         }
-        missed += usize::from(audit(&layout, &proof.points, &views, 3, 3000, 1000).is_ok());
+        missed += usize::from(look(&layout, &proof.points, &views, 3000, 1000).is_ok());
     }
     assert!(missed * 4 <= found.views.all.len(), "{missed} of {}", found.views.all.len());
 }

@@ -134,9 +134,9 @@ fn what_fails_is_refined() {
     assert_eq!(coverage.missed, 0, "{coverage:?}");
     // A certificate says what was added, and needs it.
     let text = certificate::write(&layout, &proof.points, &proof.precision, found);
-    assert!(certificate::recheck(&program, &text).is_ok());
+    assert!(certificate::recheck(&program, &text, None).is_ok());
     let without = certificate::write(&layout, &proof.points, &Precision::default(), found);
-    assert!(certificate::recheck(&program, &without).is_err());
+    assert!(certificate::recheck(&program, &without, None).is_err());
 }
 
 #[test]

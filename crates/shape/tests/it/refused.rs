@@ -63,7 +63,7 @@ fn arithmetic_and_arrays() {
 
 #[test]
 fn two_links() {
-    check(&stack(", prev: *Node", "", "", ""), "two links");
+    check(&stack(", prev: *Node", "", "y = x.prev", ""), "two links");
 }
 
 #[test]

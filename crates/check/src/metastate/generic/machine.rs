@@ -34,6 +34,8 @@ pub struct Machine<S: Spec> {
     dense: Vec<Outcome>,
     sparse: FxHashMap<u64, Outcome>,
     lists: Vec<Box<[u32]>>,
+    /// Bytes of all states.
+    state_bytes: usize,
     kept_states: usize,
     kept_classes: usize,
 }
@@ -69,6 +71,7 @@ impl<S: Spec> Machine<S> {
             dense: Vec::new(),
             sparse: FxHashMap::default(),
             lists: Vec::new(),
+            state_bytes: 0,
             kept_states: 1,
             kept_classes: 0,
         }
@@ -185,6 +188,7 @@ impl<S: Spec> Machine<S> {
         }
         let id = self.states.len() as u32;
         assert!(id < MANY - 2, "less than 2^31 states are known at once");
+        self.state_bytes += self.spec.state_bytes(&state);
         let state = Arc::new(state);
         self.states.push(state.clone());
         self.state_ids.insert(state, id);
@@ -211,11 +215,13 @@ impl<S: Spec> Machine<S> {
         self.dense.clear();
         self.sparse = FxHashMap::default();
         self.lists.clear();
+        self.state_bytes = 0;
         for id in live_states {
             let state = &old_states[*id as usize];
             *id = match self.state_ids.get(state) {
                 Some(&new) => new,
                 None => {
+                    self.state_bytes += self.spec.state_bytes(state);
                     self.states.push(state.clone());
                     self.state_ids.insert(state.clone(), self.states.len() as u32 - 1);
                     self.states.len() as u32 - 1
@@ -233,13 +239,17 @@ impl<S: Spec> Machine<S> {
         self.kept_classes = self.classes.len();
     }
 
-    /// Bytes held, roughly: what a state holds behind pointers is guessed.
+    /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.states.len() * (size_of::<S::State>() + 112)
+        // A table has room for more than it holds: two thirds of it are in use, on the average.
+        let state = size_of::<Arc<S::State>>() + 16 + 16;
+        self.state_bytes
+            + self.states.capacity() * size_of::<Arc<S::State>>()
+            + self.state_ids.capacity() * state
             + self.classes.len() * (size_of::<Class>() + 64)
-            + self.dense.len() * 4
-            + self.sparse.len() * 24
-            + self.lists.len() * 32
+            + self.dense.capacity() * 4
+            + self.sparse.capacity() * 20
+            + self.lists.len() * 48
     }
 }
 

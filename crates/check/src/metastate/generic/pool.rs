@@ -128,6 +128,11 @@ impl<M: Mask> Pool<M> {
         compared
     }
 
+    /// Bytes held, but for what masks hold elsewhere.
+    pub fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node<M>>() + self.heads.capacity() * 8
+    }
+
     /// The nodes with this state, dead ones too.
     #[inline]
     pub fn with_state(&self, state: u32) -> impl Iterator<Item = usize> + '_ {

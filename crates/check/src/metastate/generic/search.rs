@@ -451,6 +451,11 @@ impl<S: Spec, M: Mask> Search<S, M> {
         }
     }
 
+    /// Are there so many configurations that each return takes long?
+    pub fn is_crowded(&self) -> bool {
+        self.configs.len() > 1 << 12
+    }
+
     /// The states met in the search for the last return, each once.
     pub fn states_met(&self) -> Vec<u32> {
         let mut states: Vec<u32> = self.front.nodes.iter().map(|node| node.config.state).collect();
@@ -462,9 +467,14 @@ impl<S: Spec, M: Mask> Search<S, M> {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         let mask = self.configs.first().map_or(0, |config| config.done.heap_bytes());
-        let node = size_of::<Node<M>>() + 5 * mask;
         let nodes = self.front.nodes.len() + self.found.nodes.len();
-        self.machine.bytes() + self.paths.bytes() + nodes * node + self.configs.len() * (node + 8)
+        self.machine.bytes()
+            + self.paths.bytes()
+            + self.front.bytes()
+            + self.found.bytes()
+            + nodes * 5 * mask
+            + self.configs.capacity() * (size_of::<Config<M>>() + 3 * mask)
+            + self.tips.capacity() * 4
     }
 }
 

@@ -3,14 +3,14 @@
 //! Candidates are the guesses that inference dropped, and comparisons and implications between what the process can see at its place. Small runs strike out those that some state breaks; the solver says which of the rest
 //! closes the obligation (`linpoint_prove::blame`). What is left is proposed, not believed: written as an `inv`, it has to be proved like any other.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::flow::live_locals;
 use linpoint_lang::interp::{Machine, State};
-use linpoint_lang::program::{Expr, GlobalId, LocalId, NONE, NodeId, OpId, Place, SizeId, Type};
-use linpoint_lang::span::line_column;
+use linpoint_lang::program::{Expr, GlobalId, Invariant, LocalId, NONE, NodeId, OpId, Place, SizeId, Type};
+use linpoint_lang::span::{Span, line_column};
 use linpoint_prove::blame::{self, Candidate};
 use linpoint_prove::graph::{Graph, Point};
 use linpoint_prove::obligation::Obligation;
@@ -18,10 +18,16 @@ use linpoint_prove::show::show;
 use linpoint_prove::{Decided, Options, Outcome, Report};
 
 use super::reached::{ask, truth};
-use super::{small_workload, table};
+use super::{looked, small_workload, table};
 
 /// More than this many are not told of one obligation.
 const MOST: usize = 3;
+
+/// So many that close an obligation are tried on the whole proof.
+const TRIED: usize = 6;
+
+/// Longest time for one kind of question.
+const ONE: Duration = Duration::from_secs(1);
 
 /// Locals of annotations and results are no locals of a run.
 const NO_LOCAL: u16 = 10_000;
@@ -33,9 +39,11 @@ pub fn lines(
     report: &Report,
     options: &Options,
     decided: &Decided,
+    deadline: Instant,
 ) -> Vec<String> {
     let (Some(graph), Outcome::Open(picture)) = (&report.graph, &decided.outcome) else { return Vec::new() };
-    let options = Options { time: Some(Duration::from_secs(2)), confirm: None, ..options.clone() };
+    let left = || deadline.saturating_duration_since(Instant::now());
+    let limited = || Options { time: Some(left().min(ONE)), confirm: None, ..options.clone() };
     let mut places = blame::places(graph, decided.obligation);
     // Obligations about others are asked for several places at once; the state says which it is.
     places.truncate(1);
@@ -46,29 +54,40 @@ pub fn lines(
     }
     candidates.extend(blame::dropped(&report.inferred, &places));
     candidates.retain(|candidate| is_of_runs(program, graph, candidate));
-    let (mut left, states) = unbroken(program, graph, candidates);
-    left.sort_by_key(|candidate| size(&candidate.body));
+    let mut unbroken = unbroken(program, graph, candidates, left());
+    unbroken.sort_by_key(|(candidate, _)| size(&candidate.body));
+    let (candidates, states): (Vec<Candidate>, Vec<usize>) = unbroken.into_iter().unzip();
     let mut lines = Vec::new();
-    let mut all = blame::missing(program, graph, &options, &report.inferred, decided.obligation, &left, MOST);
+    let mut all =
+        blame::missing(program, graph, &limited(), &report.inferred, decided.obligation, &candidates, TRIED);
     // Where something plain will do, nothing that rests on a condition is proposed.
-    let is_plain =
-        |missing: &blame::Missing| !matches!(left[missing.candidate].body, Expr::Binary(BinOp::Implies, ..));
+    let is_plain = |missing: &blame::Missing| {
+        !matches!(candidates[missing.candidate].body, Expr::Binary(BinOp::Implies, ..))
+    };
     if all.iter().any(is_plain) {
         all.retain(is_plain);
     }
     for missing in all {
-        let candidate = &left[missing.candidate];
+        let candidate = &candidates[missing.candidate];
+        if lines.len() >= MOST
+            || !helps(with_invariant(program, graph, candidate), report, options, decided.obligation, left())
+        {
+            continue;
+        }
+        let states = states[missing.candidate];
         let at =
             candidate.at.map_or_else(String::new, |at| format!(" at {}", place(program, text, graph, at)));
         let op = candidate.at.map(|at| graph.place(at).op);
         let body = show(program, op, &candidate.body);
-        lines.push(format!("missing: `inv{at}: {body}` would close it; {states} states of runs keep it"));
+        lines.push(format!(
+            "missing: `inv{at}: {body}` would close it; {states} states of runs at its place keep it"
+        ));
         if let Some((by, _)) = missing.broken_by {
             lines.push(format!("         a guess, dropped because of {}", blamed(program, text, graph, by)));
         }
     }
     if let Some(q) = &picture.q {
-        lines.extend(differences(program, text, report, &options, (decided.obligation, q.at)));
+        lines.extend(differences(program, text, report, options, (decided.obligation, q.at), deadline));
     }
     lines
 }
@@ -88,7 +107,10 @@ fn differences(
     report: &Report,
     options: &Options,
     (obligation, other): (Obligation, Point),
+    deadline: Instant,
 ) -> Vec<String> {
+    let left = || deadline.saturating_duration_since(Instant::now());
+    let limited = Options { time: Some(left().min(ONE)), confirm: None, ..options.clone() };
     let Some(graph) = &report.graph else { return Vec::new() };
     let Some(&this) = blame::places(graph, obligation).first() else { return Vec::new() };
     if this == Graph::IDLE || other == Graph::IDLE {
@@ -110,9 +132,11 @@ fn differences(
         pairs.extend(numbers(other).into_iter().map(|b| (a, b)));
     }
     let (one, two) = (graph.place(this), graph.place(other));
-    let _ = ask(program, &small_workload(program), None, None, &mut |machine, state| {
+    let mut met = false;
+    let _ = ask(program, &small_workload(program), None, Some(left()), &mut |machine, state| {
         for p in (0..machine.threads).filter(|p| machine.pc(state, *p) == Some(one.node)) {
             for q in (0..machine.threads).filter(|q| *q != p && machine.pc(state, *q) == Some(two.node)) {
+                met = true;
                 pairs.retain(|(a, b)| {
                     machine.local(state, p, a.index()) != machine.local(state, q, b.index())
                 });
@@ -120,12 +144,17 @@ fn differences(
         }
         pairs.is_empty()
     });
+    // What no run was seen at says nothing.
+    if !met {
+        return Vec::new();
+    }
     let mut lines = Vec::new();
-    for found in blame::must_differ(program, graph, options, &report.inferred, (obligation, other), &pairs)
-        .into_iter()
-        .take(MOST)
-    {
+    let found = blame::must_differ(program, graph, &limited, &report.inferred, (obligation, other), &pairs);
+    for found in found {
         let (a, b) = pairs[found];
+        if lines.len() >= MOST {
+            break;
+        }
         let name = |op: OpId, local: LocalId| program.operation(op).locals[local.index()].name.clone();
         let (a, b) = (name(one.op, a), name(two.op, b));
         let (p, q) = (place(program, text, graph, this), place(program, text, graph, other));
@@ -175,33 +204,81 @@ fn bound_in(e: &Expr) -> Vec<LocalId> {
     }
 }
 
-/// Those that no state of small runs breaks, and how many states there were.
-fn unbroken(program: &Program, graph: &Graph, mut candidates: Vec<Candidate>) -> (Vec<Candidate>, usize) {
-    let mut states = 0;
-    let _ = ask(program, &small_workload(program), None, None, &mut |machine, state| {
-        states += 1;
-        let mut words = state.words.clone();
-        candidates.retain(|candidate| !is_broken(machine, state, &mut words, graph, candidate));
-        candidates.is_empty()
-    });
-    (candidates, states)
+/// Does it close the obligation once it is written down, with no more of them open than before?
+fn helps(
+    program: Program,
+    report: &Report,
+    options: &Options,
+    obligation: Obligation,
+    left: Duration,
+) -> bool {
+    if left.is_zero() {
+        return false;
+    }
+    let options = Options { time: Some(left), confirm: None, explain: false, ..options.clone() };
+    let again = linpoint_prove::prove(&program, &options, &|_, _| {});
+    let complete = !again.decided.is_empty() && again.elapsed < left;
+    let closed = looked::open(&again).all(|decided| decided.obligation != obligation);
+    complete && closed && looked::open(&again).count() <= looked::open(report).count()
 }
 
-fn is_broken(
+/// The program with one more invariant.
+fn with_invariant(program: &Program, graph: &Graph, candidate: &Candidate) -> Program {
+    let mut program = program.clone();
+    program.annotations.invariants.push(Invariant {
+        at: candidate.at.map(|at| graph.place(at).node).into_iter().collect(),
+        body: candidate.body.clone(),
+        locals: Vec::new(),
+        span: Span::default(),
+    });
+    program
+}
+
+/// Those that no state of small runs breaks, and how many states were met at the place that each is about. What was met nowhere says nothing.
+fn unbroken(
+    program: &Program,
+    graph: &Graph,
+    candidates: Vec<Candidate>,
+    time: Duration,
+) -> Vec<(Candidate, usize)> {
+    let mut candidates: Vec<(Candidate, usize)> = candidates.into_iter().map(|c| (c, 0)).collect();
+    let _ = ask(program, &small_workload(program), None, Some(time), &mut |machine, state| {
+        let mut words = state.words.clone();
+        candidates.retain_mut(|(candidate, met)| {
+            let here = looks(machine, state, &mut words, graph, candidate);
+            *met += usize::from(here.is_some());
+            here != Some(false)
+        });
+        candidates.is_empty()
+    });
+    candidates.retain(|(_, met)| *met > 0);
+    candidates
+}
+
+/// Does it hold of every thread at its place? `None` where there is none.
+fn looks(
     machine: &Machine<'_>,
     state: &State,
     words: &mut [i32],
     graph: &Graph,
     candidate: &Candidate,
-) -> bool {
+) -> Option<bool> {
     let node: Option<NodeId> = candidate.at.map(|at| graph.place(at).node);
-    (0..machine.threads).any(|thread| {
+    let mut known = None;
+    for thread in 0..machine.threads {
         let here = match node {
             Some(node) => machine.pc(state, thread) == Some(node),
             None => thread == 0,
         };
-        here && truth(machine, words, thread, &candidate.body) == Some(false)
-    })
+        if here {
+            match truth(machine, words, thread, &candidate.body) {
+                Some(false) => return Some(false),
+                Some(true) => known = Some(true),
+                None => {}
+            }
+        }
+    }
+    known
 }
 
 /// How long it is to read.

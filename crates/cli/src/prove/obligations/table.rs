@@ -11,9 +11,9 @@ use linpoint_lang::span::line_column;
 use linpoint_prove::graph::{Graph, Step, label};
 use linpoint_prove::obligation::{Kind, Obligation};
 use linpoint_prove::scene::{Picture, Shown};
-use linpoint_prove::{Decided, Options, Outcome, Report};
+use linpoint_prove::{Decided, Outcome, Report};
 
-use super::propose;
+use super::looked::{self, Looked};
 
 /// The columns of the table.
 pub const COLUMNS: [Kind; 5] = [Kind::Safe, Kind::Invariant, Kind::Others, Kind::Effect, Kind::Status];
@@ -61,7 +61,7 @@ fn arrow(program: &Program, text: &str, graph: &Graph, step: &Step) -> String {
 }
 
 /// All obligations: a line a step, a column a kind; then every one that is open, drawn.
-pub fn table(program: &Program, text: &str, report: &Report, options: &Options) -> String {
+pub fn table(program: &Program, text: &str, report: &Report, looked: &[Looked]) -> String {
     let Some(graph) = &report.graph else { return String::new() };
     let mut rows: BTreeMap<(u8, usize), Vec<&Decided>> = BTreeMap::new();
     for decided in &report.decided {
@@ -88,7 +88,7 @@ pub fn table(program: &Program, text: &str, report: &Report, options: &Options) 
                 Kind::Initial | Kind::Same | Kind::Call if kind == Kind::Invariant => {
                     mark(row.iter().copied())
                 }
-                _ => mark(row.iter().copied().filter(|decided| decided.obligation.kind == kind)),
+                _ => mark(row.iter().copied().filter(|decided| column(decided.obligation.kind) == kind)),
             };
             let _ = write!(out, "{mark:>11}");
         }
@@ -97,8 +97,8 @@ pub fn table(program: &Program, text: &str, report: &Report, options: &Options) 
         let _ = writeln!(out, "{took:>9.0}{instances:>11}");
     }
     out.push('\n');
-    let open: Vec<&Decided> = report.decided.iter().filter(|decided| !decided.outcome.is_proved()).collect();
-    for decided in open.iter().take(4) {
+    let open: Vec<&Decided> = looked::open(report).collect();
+    for (decided, looked) in open.iter().zip(looked) {
         let (step, other) = names(program, text, graph, decided);
         let other = other.map_or_else(String::new, |other| format!(", another process at {other}"));
         match &decided.outcome {
@@ -113,16 +113,13 @@ pub fn table(program: &Program, text: &str, report: &Report, options: &Options) 
         if let Some(drawn) = picture(program, text, report, decided) {
             out.push_str(&drawn);
         }
-        if let Some(word) = reached(program, report, decided, options.time) {
-            let _ = writeln!(out, "    {word}");
-        }
-        for line in propose::lines(program, text, report, options, decided) {
+        for line in looked.reached.iter().chain(&looked.missing) {
             let _ = writeln!(out, "    {line}");
         }
         out.push('\n');
     }
-    if open.len() > 4 {
-        let _ = writeln!(out, "  and {} more\n", open.len() - 4);
+    if open.len() > looked.len() {
+        let _ = writeln!(out, "  and {} more\n", open.len() - looked.len());
     }
     for (node, edge) in &report.never_taken {
         let span = program.node(*node).edges[*edge].span;
@@ -130,6 +127,14 @@ pub fn table(program: &Program, text: &str, report: &Report, options: &Options) 
         let _ = writeln!(out, "  note: no state with these invariants allows this step of line {line}");
     }
     out
+}
+
+/// The column that a kind is shown in: pairs of others are others, too.
+fn column(kind: Kind) -> Kind {
+    match kind {
+        Kind::Pairs => Kind::Others,
+        kind => kind,
+    }
 }
 
 fn mark<'d>(decided: impl Iterator<Item = &'d Decided>) -> String {

@@ -30,7 +30,7 @@ fn is_in_sight(page: &Page<'_>, selector: &str) {
 
 #[test]
 fn a_history_shows_the_impossible_operation_and_why() {
-    let Some(browser) = browser("a_history_shows_the_impossible_operation_and_why") else { return };
+    let browser = browser();
     let file = page_of("check", &["check", "corpus/histories/broken-queue.jsonl", "--spec", "queue"], 1);
     let page = open(&browser, &file);
     is_in_sight(&page, "#impossible-mark");
@@ -64,7 +64,7 @@ fn a_history_shows_the_impossible_operation_and_why() {
 
 #[test]
 fn a_run_of_a_model_moves_its_memory() {
-    let Some(browser) = browser("a_run_of_a_model_moves_its_memory") else { return };
+    let browser = browser();
     let file = page_of("explore", &["explore", "corpus/broken/treiber-pop-no-cas.lin"], 1);
     let page = open(&browser, &file);
     is_in_sight(&page, "#impossible-mark");
@@ -88,7 +88,7 @@ fn a_run_of_a_model_moves_its_memory() {
 
 #[test]
 fn an_abstract_heap_is_drawn_for_each_place() {
-    let Some(browser) = browser("an_abstract_heap_is_drawn_for_each_place") else { return };
+    let browser = browser();
     let file = page_of("shape", &["prove", "corpus/correct/treiber.lin", "--engine", "shape"], 0);
     let page = open(&browser, &file);
     is_in_sight(&page, "#shape");
@@ -101,13 +101,7 @@ fn an_abstract_heap_is_drawn_for_each_place() {
 
 #[test]
 fn a_proof_shows_its_table_and_what_breaks_it() {
-    let Some(browser) = browser("a_proof_shows_its_table_and_what_breaks_it") else { return };
-    if linpoint_prove::solver::find(linpoint_prove::solver::SolverKind::Z3, None).is_none() {
-        eprintln!(
-            "SKIPPED a_proof_shows_its_table_and_what_breaks_it: no z3; `cargo xtask solvers` sets it up"
-        );
-        return;
-    }
+    let browser = browser();
     let file = page_of("obligations", &["prove", "corpus/broken/multiset-lookup-no-lock.lin"], 1);
     let page = open(&browser, &file);
     let button = page.text("document.querySelector('#proof button.no').textContent").expect("an open cell");
@@ -123,7 +117,7 @@ fn a_proof_shows_its_table_and_what_breaks_it() {
 
 #[test]
 fn real_code_shows_its_schedule_and_claims() {
-    let Some(browser) = browser("real_code_shows_its_schedule_and_claims") else { return };
+    let browser = browser();
     use linpoint::sync::Arc;
     use linpoint::sync::atomic::{AtomicUsize, Ordering};
     let explored = linpoint::exploration().report(|| {
@@ -156,7 +150,7 @@ fn real_code_shows_its_schedule_and_claims() {
 
 #[test]
 fn views_that_differ_stand_side_by_side() {
-    let Some(browser) = browser("views_that_differ_stand_side_by_side") else { return };
+    let browser = browser();
     let page = open(&browser, &super::write("views.html", &super::hostile::with_every_part("x")));
     assert!(
         page.value("document.querySelectorAll('#views tr.differs').length").expect("rows")
@@ -168,7 +162,7 @@ fn views_that_differ_stand_side_by_side() {
 
 #[test]
 fn keys_alone_reach_everything() {
-    let Some(browser) = browser("keys_alone_reach_everything") else { return };
+    let browser = browser();
     let page = open(&browser, &super::write("keys.html", &super::hostile::with_every_part("x")));
     page.value("document.body.focus()").expect("focus");
     let mut reached = std::collections::BTreeSet::new();
@@ -201,7 +195,7 @@ fn keys_alone_reach_everything() {
 
 #[test]
 fn a_log_of_the_monitor_has_a_page() {
-    let Some(browser) = browser("a_log_of_the_monitor_has_a_page") else { return };
+    let browser = browser();
     let wrong = crate::refine::wrong_answer("page-wrong.linlog").display().to_string();
     let page = open(&browser, &page_of("refine", &["refine", &wrong], 1));
     is_in_sight(&page, "#impossible-mark");

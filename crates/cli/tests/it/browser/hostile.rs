@@ -143,7 +143,7 @@ pub fn with_every_part(text: &str) -> View {
 
 #[test]
 fn values_are_never_code() {
-    let Some(browser) = browser("values_are_never_code") else { return };
+    let browser = browser();
     let evil = [
         "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>",
         "\"><svg onload=window.hurt=1>' onmouseover='window.hurt=1' {{script}} ${window.hurt=1} `",
@@ -169,7 +169,7 @@ fn values_are_never_code() {
 
 #[test]
 fn a_value_of_a_megabyte_does_not_break_the_page() {
-    let Some(browser) = browser("a_value_of_a_megabyte_does_not_break_the_page") else { return };
+    let browser = browser();
     let page = open(&browser, &write("long.html", &with_every_part(&"long".repeat(5_000))));
     let wide = page.value("document.documentElement.scrollWidth <= innerWidth + 1").expect("a look");
     assert_eq!(wide, json!(true), "nothing is wider than the window");
@@ -180,7 +180,7 @@ fn a_value_of_a_megabyte_does_not_break_the_page() {
 
 #[test]
 fn ten_thousand_processes_are_drawn_a_few_at_a_time() {
-    let Some(browser) = browser("ten_thousand_processes_are_drawn_a_few_at_a_time") else { return };
+    let browser = browser();
     let mut view = View::new(Verdict::Violated, "not linearizable", "many processes");
     let bar = |i: i64| Bar {
         lane: i as usize,

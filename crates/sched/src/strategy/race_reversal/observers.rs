@@ -11,7 +11,9 @@
 //! write to it in the cut. Writes to one variable are totally ordered, so a choice of last writes w1, w2, … is possible
 //! exactly if no write that follows one of them directly is before c, or before or equal to one of the chosen ones, and
 //! no chosen one is after c. Of the cuts that belong to the same choice, the union is one again, with the same last
-//! writes. It is the cut that is run: then c, then the rest of the trace, each in the order of the run.
+//! writes. It is the cut that is run: then c, then the rest of the trace, each in the order of the run, as far as there are
+//! the same steps after c: a claim that waits for the end of a procedure makes that a step, and one that is true whatever
+//! happens does not.
 //!
 //! # What was seen before
 //! Whether the claim is true is a function of three things: the local state of its thread before c; the values it sees; and
@@ -50,7 +52,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::traces::rename;
 use crate::clocks::Clocks;
-use crate::event::{Action, Loc, Step, ThreadId, ThreadSet};
+use crate::event::{Access, Action, Loc, Step, ThreadId, ThreadSet};
 use crate::run::{ClaimStep, Run};
 
 /// What is known of claims, and what there is to see in the latest run.
@@ -85,8 +87,9 @@ impl Observers {
         for claim in &run.claim_steps {
             self.touched_before(run, claim.step as usize);
             let mut path = self.origins.root(claim);
-            let mut observes =
-                claim.looks_only && run.accesses_of(claim.step as usize).len() == claim.accesses as usize;
+            let mut observes = !run.fair
+                && claim.looks_only
+                && run.accesses_of(claim.step as usize).len() == claim.accesses as usize;
             for &loc in &run.looks[claim.looks.0 as usize..claim.looks.1 as usize] {
                 let Some(name) = self.touched.iter().position(|&touched| touched == loc) else {
                     observes = false;
@@ -188,7 +191,7 @@ impl Observers {
         let thread = run.steps[step].thread;
         self.touched.clear();
         for index in (0..step).filter(|&index| run.steps[index].thread == thread) {
-            let own = run.accesses_of(index).iter().filter(|access| access.action != Action::Claim);
+            let own = run.accesses_of(index).iter().filter(|access| counts(access));
             self.touched.extend(own.map(|access| access.loc));
         }
     }
@@ -250,6 +253,9 @@ pub(super) struct Look {
     mark: u64,
     pub(super) preemptions: u32,
     pub(super) schedule: Box<[ThreadId]>,
+    /// So many steps of it lead up to the claim, and through it. What it sees there may change which steps there are after that:
+    /// the end of a procedure is one only if a claim waits for it.
+    pub(super) certain: usize,
 }
 
 impl Scene {
@@ -287,6 +293,7 @@ impl Scene {
         };
         let all = 0..self.steps.len() as u32;
         let cut = all.clone().filter(|&x| !hidden(x));
+        let certain = cut.clone().count() + 1;
         let order = cut.chain([self.claim]).chain(all.filter(|&x| x != self.claim && hidden(x)));
         let mut preemptions = 0;
         let mut previous: Option<u32> = None;
@@ -300,7 +307,7 @@ impl Scene {
             previous = Some(x);
         }
         let schedule = rename(&self.births, order.map(|x| self.steps[x as usize].thread));
-        Look { mark, preemptions, schedule }
+        Look { mark, preemptions, schedule, certain }
     }
 
     /// About how many bytes it takes.
@@ -339,6 +346,11 @@ struct Write {
     origin: u64,
 }
 
+/// Is it something that the program itself touches?
+fn counts(access: &Access) -> bool {
+    !matches!(access.action, Action::Claim | Action::Yield)
+}
+
 /// Of what nobody wrote.
 const INITIAL: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -355,7 +367,7 @@ impl Origins {
         for (index, step) in run.steps.iter().enumerate() {
             let thread = step.thread.index();
             let mut state = mix(self.threads[thread] ^ step.action as u64);
-            for access in run.accesses_of(index).iter().filter(|access| access.action != Action::Claim) {
+            for access in run.accesses_of(index).iter().filter(|access| counts(access)) {
                 state = mix(state ^ (access.action as u64) << 8 ^ (access.effect as u64) << 16);
                 if let Some(ended) = access.loc.ended_thread() {
                     let end = self.threads.get(ended.index()).copied().unwrap_or(0);
@@ -423,11 +435,13 @@ impl Origins {
         self.states[claim.step as usize]
     }
 
-    /// Of the local state in which a claim was decided.
+    /// Of the local state in which a claim was decided. Where it had no terms, the last state of its thread says how they would
+    /// have ended.
     fn decided(&self, run: &Run, claim: &ClaimStep) -> u64 {
         let thread = run.steps[claim.step as usize].thread;
-        let Some(decided) = claim.decided else { return 1 };
         let own = |&index: &usize| run.steps[index].thread == thread;
+        let last = if claim.held { Some(run.steps.len() as u32) } else { claim.decided };
+        let Some(decided) = last else { return 1 };
         let last = (0..(decided as usize).min(run.steps.len())).rev().find(own);
         last.map_or(0, |index| mix(self.states[index]))
     }

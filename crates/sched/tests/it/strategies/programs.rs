@@ -11,7 +11,7 @@ use linpoint_sched::clocks::Clocks;
 use linpoint_sched::random::Random;
 use linpoint_sched::semaphore::Semaphore;
 use linpoint_sched::strategy::Strategy;
-use linpoint_sched::{Ending, Execution, Limits, Run, atomically, sync, thread};
+use linpoint_sched::{Ending, Execution, Failure, Limits, Run, atomically, hint, sync, thread};
 
 /// One instruction. Locations, semaphores and registers are numbers; a register keeps what was read last.
 #[derive(Clone, Debug)]
@@ -34,6 +34,16 @@ pub enum Op {
     Spin(usize, u32),
     /// Waits in a loop until one of two locations is not zero.
     SpinEither(usize, usize),
+    /// Adds to the second location in every turn until the first is not zero.
+    Count(usize, usize),
+    /// Sets the location until it was not set, and takes that back.
+    TestAndSet(usize),
+    /// Adds and takes back until somebody has set the location.
+    AddAndTakeBack(usize),
+    /// Looks behind the first lock until there is something, and may yield.
+    Poll(bool),
+    /// Stores 1 up to this number, and yields after each.
+    Turns(usize, u32),
     /// Reads one location and adds to another, as one step.
     Block(usize, usize),
     /// Reads one location; if it holds zero adds to the second, otherwise reads the third, as one step.
@@ -84,6 +94,8 @@ pub enum Kind {
     Spinning,
     /// Locks and a condition variable.
     Locking,
+    /// Atomics, locks, and loops that do more than read.
+    Turning,
     /// Everything but claims: atomic blocks, threads that start threads.
     All,
     /// Atomics, branches and claims.
@@ -176,9 +188,24 @@ impl Program {
             Kind::Plain | Kind::Claims | Kind::Looking => 9,
             Kind::Waiting => 14,
             Kind::Spinning => 16,
+            Kind::Turning => 9,
             Kind::All | Kind::Locking | Kind::AllClaims | Kind::LockingClaims => 20,
         };
         let inside = if kind == Kind::LockingClaims { Kind::Claims } else { Kind::Plain };
+        if kind == Kind::Turning && outer {
+            let inner = (0..random.below(2)).map(|_| Program::op(random, Kind::Plain, false)).collect();
+            match random.below(12) {
+                0 => return Op::Count(loc, random.below(LOCATIONS)),
+                1 => return Op::TestAndSet(loc),
+                2 => return Op::AddAndTakeBack(loc),
+                3 => return Op::Poll(random.below(2) == 0),
+                4 => return Op::Turns(loc, 1 + random.below(4) as u32),
+                5 => return Op::IfFree(0, inner),
+                6 => return Op::Locked(0, inner),
+                7 => return Op::NotifyOne,
+                _ => {}
+            }
+        }
         let mut inner = || (0..random.below(3)).map(|_| Program::op(random, inside, false)).collect();
         if matches!(kind, Kind::Locking | Kind::LockingClaims) && outer {
             let inner = inner();
@@ -337,6 +364,37 @@ fn interpret_from(
             Op::SpinEither(a, b) => {
                 while world.cells[*a].load(SeqCst) == 0 && world.cells[*b].load(SeqCst) == 0 {}
             }
+            Op::Count(until, counter) => {
+                while world.cells[*until].load(SeqCst) == 0 {
+                    world.cells[*counter].fetch_add(4, SeqCst);
+                    thread::yield_now();
+                }
+            }
+            Op::TestAndSet(loc) => {
+                while world.cells[*loc].swap(1, SeqCst) == 1 {
+                    thread::yield_now();
+                }
+                world.cells[*loc].store(0, SeqCst);
+            }
+            Op::AddAndTakeBack(loc) => {
+                while world.cells[*loc].fetch_add(4, SeqCst) & 3 == 0 {
+                    world.cells[*loc].fetch_sub(4, SeqCst);
+                    hint::spin_loop();
+                }
+            }
+            Op::Poll(yields) => {
+                while *world.locks[0].lock().unwrap() == 0 {
+                    if *yields {
+                        thread::yield_now();
+                    }
+                }
+            }
+            Op::Turns(loc, turns) => {
+                for turn in 0..*turns {
+                    world.cells[*loc].store(turn + 1, SeqCst);
+                    thread::yield_now();
+                }
+            }
             Op::Block(from, to) => atomically(|| {
                 last = world.cells[*from].load(SeqCst);
                 world.cells[*to].fetch_add(last + 1, SeqCst);
@@ -387,7 +445,7 @@ pub struct Found {
     pub decided: usize,
 }
 
-/// Runs `program` under `strategy` until it is done; `None` if that takes more than `most` runs.
+/// Runs `program` under `strategy` until it is done; `None` if that takes more than `most` runs, or one without an end.
 pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> Option<Found> {
     let slot: Mutex<Option<Arc<World>>> = Mutex::new(None);
     let body = || {
@@ -411,6 +469,13 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> O
         let world = slot.lock().unwrap().take().unwrap();
         match &run.ending {
             Ending::Abandoned => found.abandoned += 1,
+            Ending::Failed(Failure::Livelock { .. } | Failure::TooLong { .. }) => {
+                // Not a program to be compared: its executions are too long.
+                if most < usize::MAX {
+                    return None;
+                }
+                found.outcomes.insert("for ever".to_owned());
+            }
             Ending::Failed(failure) => panic!("{failure}: {program:?} {:?}", run.schedule()),
             Ending::Complete | Ending::Stuck(_) => {
                 clocks.update(run, 0);
@@ -433,7 +498,10 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy, most: usize) -> O
                 found.plain_outcomes.insert(outcome);
             }
         }
-        if !strategy.advance(execution.record()) {
+        if execution.newly_fair() {
+            found = Found::default();
+            strategy.restart();
+        } else if !strategy.advance(execution.record()) {
             return Some(found);
         }
     }

@@ -22,6 +22,11 @@ fn spin_loops() {
 }
 
 #[test]
+fn loops_that_do_more_than_read() {
+    compare(Kind::Turning, 9, 150, 1_000);
+}
+
+#[test]
 fn everything() {
     compare(Kind::All, 4, 200, 400);
 }

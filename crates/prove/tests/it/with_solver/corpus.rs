@@ -19,20 +19,20 @@ fn read(path: &str) -> (String, Program) {
     (text, programs.remove(0))
 }
 
-fn report(path: &str) -> Option<(String, Program, Report)> {
-    report_with(path, options()?)
+fn report(path: &str) -> (String, Program, Report) {
+    report_with(path, options())
 }
 
-fn report_with(path: &str, options: Options) -> Option<(String, Program, Report)> {
+fn report_with(path: &str, options: Options) -> (String, Program, Report) {
     let (text, program) = read(path);
     let report = prove(&program, &options, &|_, _| {});
-    Some((text, program, report))
+    (text, program, report)
 }
 
 /// It is proved, its header says so, no step is impossible, and small runs find nothing wrong.
 #[track_caller]
 fn proved(path: &str) {
-    let Some((text, program, report)) = report(path) else { return };
+    let (text, program, report) = report(path);
     assert_eq!(report.verdict, Verdict::Proved, "{path}");
     assert!(text.contains("// expect obligations: proved"), "{path}");
     assert!(report.never_taken.is_empty(), "{path}: {:?}", report.never_taken);
@@ -56,10 +56,10 @@ fn proved(path: &str) {
 
 /// The obligations that stay open: their kinds and the labels of their steps.
 #[track_caller]
-fn open(path: &str) -> Option<Vec<(&'static str, String)>> {
-    let (text, program, report) = report(path)?;
+fn open(path: &str) -> Vec<(&'static str, String)> {
+    let (text, program, report) = report(path);
     assert!(text.contains("// expect obligations: unknown"), "{path}");
-    Some(left_open(path, &text, &program, &report))
+    left_open(path, &text, &program, &report)
 }
 
 #[track_caller]
@@ -68,8 +68,8 @@ fn left_open(path: &str, text: &str, program: &Program, report: &Report) -> Vec<
     let mut open: Vec<(&str, String)> = Vec::new();
     for decided in report.decided.iter().filter(|decided| !decided.outcome.is_proved()) {
         assert!(matches!(decided.outcome, Outcome::Open(_)), "{path}: {:?}", decided.outcome);
-        // From the question to the countermodel.
-        assert!(decided.took < Duration::from_secs(1), "{path}: {:?}", decided.took);
+        // From the question to the countermodel it takes well below a second; a busy machine gets a minute.
+        assert!(decided.took < Duration::from_secs(60), "{path}: {:?}", decided.took);
         let from = graph.steps[decided.obligation.step].from;
         open.push((decided.obligation.kind.name(), label(program, text, graph, from)));
     }
@@ -79,19 +79,19 @@ fn left_open(path: &str, text: &str, program: &Program, report: &Report) -> Vec<
 
 #[test]
 fn naive_abstraction_fails_where_a_slot_becomes_full() {
-    let Some(open) = open("broken/multiset-naive-abstraction.lin") else { return };
+    let open = open("broken/multiset-naive-abstraction.lin");
     assert_eq!(open, [("effect", "I14".to_owned()), ("effect", "I15".to_owned())]);
 }
 
 #[test]
 fn tickets_that_may_be_the_same() {
-    let Some(open) = open("broken/ticket-lock-no-disjoint.lin") else { return };
+    let open = open("broken/ticket-lock-no-disjoint.lin");
     assert_eq!(open, [("others", "A2".to_owned())]);
 }
 
 #[test]
 fn strict_remove_fails_only_at_the_status_of_another() {
-    let Some(open) = open("correct/multiset-delete.lin") else { return };
+    let open = open("correct/multiset-delete.lin");
     assert_eq!(open, [("status", "K4".to_owned())]);
 }
 
@@ -132,7 +132,7 @@ fn multiset_with_the_abstraction_of_the_paper() {
 
 #[test]
 fn the_abstraction_of_the_paper_alone_at_fixed_sizes() {
-    let Some(options) = options() else { return };
+    let options = options();
     let (text, _) = read("correct/multiset-in.lin");
     // Without the second form, nothing but the predicate with its quantifier is left.
     let alone = text.replace("  abs m[n].elt for n in 0..N if visible[n]\n", "");
@@ -149,10 +149,10 @@ fn the_abstraction_of_the_paper_alone_at_fixed_sizes() {
 
 #[test]
 fn the_older_precondition_fails_where_a_slot_changes_that_another_may_have_locked() {
-    let Some(options) = options() else { return };
+    let options = options();
     let options = Options { all_processes: false, sizes: vec![("N".to_owned(), 3)], ..options };
     let path = "correct/multiset-in.lin";
-    let Some((text, program, report)) = report_with(path, options) else { return };
+    let (text, program, report) = report_with(path, options);
     let open = left_open(path, &text, &program, &report);
     let effects: Vec<&str> =
         open.iter().filter(|(kind, _)| *kind == "effect").map(|(_, step)| step.as_str()).collect();
@@ -163,7 +163,7 @@ fn the_older_precondition_fails_where_a_slot_changes_that_another_may_have_locke
 
 #[test]
 fn two_abstractions_that_differ() {
-    let Some(options) = options() else { return };
+    let options = options();
     let (text, _) = read("correct/multiset-in.lin");
     let wrong = text.replace("&& m[k].stt == reserved)", "&& m[k].stt == full)");
     assert_ne!(text, wrong);
@@ -190,7 +190,7 @@ fn multiset_with_remove_that_may_fail() {
 
 #[test]
 fn nothing_else_is_proved() {
-    let Some(options) = options() else { return };
+    let options = options();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/broken");
     for entry in std::fs::read_dir(folder).expect("the corpus is there") {
         let path = entry.expect("the folder can be read").path();

@@ -33,7 +33,7 @@ fn label(program: &Program, node: NodeId) -> &str {
 /// Points are found with which it is proved, at these labels.
 #[track_caller]
 fn found(path: &str, labels: &[&str]) {
-    let Some(options) = options() else { return };
+    let options = options();
     let program = without_points(path);
     let proved = prove_with_points(&program, &options, &|_, _| {});
     assert_eq!(proved.report.verdict, Verdict::Proved, "{path}: {:?}", proved.found);
@@ -61,7 +61,7 @@ fn points_of_a_queue_a_set_and_a_lock() {
 
 #[test]
 fn no_points_make_a_wrong_program_right() {
-    let Some(options) = options() else { return };
+    let options = options();
     let options = Options { time: Some(Duration::from_secs(10)), ..options };
     for path in ["treiber-ghosts-pop-no-cas", "multiset-lookup-no-lock", "multiset-early-publish"] {
         let program = without_points(&format!("broken/{path}.lin"));
@@ -72,7 +72,7 @@ fn no_points_make_a_wrong_program_right() {
 
 #[test]
 fn a_slot_is_hidden_from_the_first_write_to_the_second() {
-    let Some(options) = options() else { return };
+    let options = options();
     let program = read("broken/multiset-naive-abstraction.lin");
     let (proved, hidden) = prove_with_hiding(&program, &options, &|_, _| {});
     assert_eq!(proved.report.verdict, Verdict::Proved);
@@ -82,7 +82,7 @@ fn a_slot_is_hidden_from_the_first_write_to_the_second() {
 
 #[test]
 fn hiding_makes_no_wrong_program_right() {
-    let Some(options) = options() else { return };
+    let options = options();
     let options = Options { time: Some(Duration::from_secs(10)), ..options };
     for path in ["multiset-early-publish", "multiset-one-lock", "multiset-lookup-no-lock"] {
         let path = format!("broken/{path}.lin");
@@ -94,7 +94,7 @@ fn hiding_makes_no_wrong_program_right() {
 
 #[test]
 fn locals_that_would_have_to_differ() {
-    let Some(options) = options() else { return };
+    let options = options();
     let program = read("broken/ticket-lock-no-disjoint.lin");
     let report = prove(&program, &options, &|_, _| {});
     let graph = report.graph.as_ref().expect("it has a graph");
@@ -110,7 +110,7 @@ fn locals_that_would_have_to_differ() {
 
 #[test]
 fn a_conjunct_that_is_missing_is_told_with_who_broke_it() {
-    let Some(options) = options() else { return };
+    let options = options();
     let text = std::fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/correct/ticket-lock.lin"),
     )

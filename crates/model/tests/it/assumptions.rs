@@ -1,0 +1,328 @@
+//! Programs that break what reductions assume: that a record is private, that a place is fixed, that threads and values have no names. Each is explored with all reductions and without any.
+
+use linpoint_lang::{Program, compile};
+use linpoint_model::{
+    Bounds, Explored, Limit, Mode, Plainly, Stepper, Values, Verdict, Workload, Wrong, explore,
+    explore_plainly,
+};
+
+fn program(text: &str) -> Program {
+    let (mut programs, wrong) = compile(text);
+    assert!(wrong.iter().all(|d| !d.is_error()), "{wrong:?}");
+    programs.remove(0)
+}
+
+fn word(explored: &Explored) -> &'static str {
+    match &explored.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Violated(_) => "violated",
+        Verdict::Unknown(_) => "unknown",
+    }
+}
+
+/// The verdict of its first client, or of two threads with two operations, in every way.
+#[track_caller]
+fn everywhere(text: &str, expected: &str) {
+    let program = program(text);
+    let workload = program.clients.first().map_or_else(|| Workload::usual(&program, 2, 2), Workload::of);
+    for (stepper, workers) in [(Stepper::Compiled, 1), (Stepper::Interpreted, 1), (Stepper::Compiled, 3)] {
+        let bounds = Bounds { stepper, workers, shared_from: 2, ..Bounds::default() };
+        let explored = explore(&program, &workload, Mode::Anywhere, &bounds);
+        assert_eq!(word(&explored), expected, "{stepper:?} {workers}: {:?}\n{text}", explored.verdict);
+    }
+    for values in [Values::distinct(), Values::few(2)] {
+        let plainly = Plainly { values, ..Plainly::default() };
+        let plain = explore_plainly(&program, &workload, &plainly);
+        assert_eq!(word(&plain), expected, "{:?}\n{text}", plain.verdict);
+    }
+}
+
+/// A reader with a pointer to a record that went back to the pool sees it half filled when it is taken again.
+#[test]
+fn records_of_a_pool_are_not_private() {
+    let text = "object Box {
+      pooled struct Cell { left: int, right: int }
+      shared at: *Cell
+      init { at = new Cell }
+      op renew() {
+        old = at
+        free(old)
+        c = new Cell { left: 1 }
+        c.right = 1
+        at = c
+      }
+      op look() {
+        c = at
+        l = c.left
+        r = c.right
+        k = c.left
+        assert !(l == 1 && r == 0 && k == 1)
+      }
+      client c { thread { renew() } thread { look() } }
+    }";
+    everywhere(text, "violated");
+    everywhere(&text.replace("c.right = 1", "d = c\n d.right = 1"), "violated");
+    // Filled at once, it is never half filled; nor is it if it is not given back.
+    everywhere(&text.replace("left: 1 }", "left: 1, right: 1 }"), "holds");
+    everywhere(&text.replace("free(old)", ""), "holds");
+}
+
+/// The same where the memory is not the program's own: freed and taken again in one step, nobody meets it freed.
+#[test]
+fn records_that_are_freed_are_not_private() {
+    let text = "object Box {
+      struct Cell { left: int, right: int }
+      shared at: *Cell
+      init { at = new Cell }
+      op renew() {
+        old = at
+        atomic { free(old)
+          c = new Cell { left: 1 } }
+        c.right = 1
+        at = c
+      }
+      op look() {
+        c = at
+        atomic { l = c.left
+          r = c.right }
+        assert !(l == 1 && r == 0)
+      }
+      client c { thread { renew() } thread { look() } }
+    }";
+    everywhere(text, "violated");
+}
+
+/// An optional pointer that is freed frees its kind of record too: `new` may take its place again.
+#[test]
+fn optional_pointers_are_freed_as_others() {
+    let text = "object Box {
+      pooled struct Cell { v: int }
+      shared at: *Cell?
+      init { c = new Cell { v: 7 }
+        at = some(c) }
+      op renew() {
+        o = at
+        if o == none { return }
+        at = none
+        free(unwrap(o))
+        c = new Cell { v: 8 }
+        at = some(c)
+      }
+      op look() {
+        a = at
+        b = at
+        if a == none || b == none { return }
+        v = unwrap(a).v
+        w = unwrap(b).v
+        assert !(a == b && v == 7 && w == 8)
+      }
+      client c { thread { renew() } thread { look() } }
+    }";
+    everywhere(text, "violated");
+    assert!(program(text).records[0].freed);
+}
+
+/// `new` makes the first thread the owner; whoever is first after sorting is not.
+#[test]
+fn threads_that_records_start_with() {
+    let text = "object Count {
+      struct Cell { owner: thread }
+      shared n: int
+      op f() {
+        x = n
+        n = x + 1
+        c = new Cell
+        if c.owner == me { y = n
+          assert y != 2 }
+      }
+      client c { thread { f() } thread { f() } }
+    }";
+    everywhere(text, "violated");
+    everywhere(&text.replace("new Cell", "new Cell { owner: me }").replace("y != 2", "y < 3"), "holds");
+}
+
+/// A specification that keeps threads, and calls and results with threads in them.
+#[test]
+fn threads_in_specifications() {
+    let text = "object Owner {
+      shared owner: thread?
+      op give(t: thread) { owner = t }
+      op whose() -> thread? { return owner }
+      spec {
+        shared owner: thread?
+        op give(t: thread) { owner = t }
+        op whose() -> thread? { return owner }
+      }
+      client c { threads 2
+        ops 2 }
+    }";
+    everywhere(text, "holds");
+    everywhere(&text.replacen("{ owner = t }", "{ if t != me { owner = t } }", 1), "violated");
+    // Nothing but calls says who.
+    let alone = "object Owner {
+      shared last: bool
+      op give(t: thread) { last = t == me }
+      op mine() -> bool { return last }
+      spec {
+        shared last: bool
+        op give(t: thread) { choose { last = true } or { last = false } }
+        op mine() -> bool { return last }
+      }
+      client c { threads 2
+        ops 2 }
+    }";
+    everywhere(alone, "holds");
+}
+
+/// What a point reads may go wrong, wherever points are looked at; a step with one is as visible as what it reads.
+#[test]
+fn points_that_go_wrong() {
+    let text = "object Cell {
+      struct Node { v: int }
+      shared p: *Node
+      shared n: int
+      init { p = new Node }
+      op f() { n = 1
+        x = 0 @lin if p.v == 0
+        y = n }
+      op g() { if n == 1 { p = null } }
+      spec { op f() { }
+        op g() { } }
+      client c { thread { f() } thread { g() } }
+    }";
+    everywhere(text, "violated");
+}
+
+/// A loop that only chance ends is not endless; one that nothing ends is.
+#[test]
+fn loops_that_end_by_chance() {
+    let text = "object Count : counter {
+      shared n: int
+      op increment() {
+        fetch_add(n, 1)
+        loop {
+          c = choose 0..3
+          if c == 1 { return }
+        }
+      }
+      op read() -> int { return n }
+    }";
+    everywhere(text, "holds");
+    let endless = program(&text.replace("if c == 1 { return }", "if c == 5 { return }"));
+    let explored = explore(&endless, &Workload::usual(&endless, 2, 1), Mode::Anywhere, &Bounds::default());
+    let Verdict::Violated(violation) = explored.verdict else { panic!("{:?}", explored.verdict) };
+    assert_eq!(violation.wrong, Wrong::Endless);
+    assert!(!violation.steps.is_empty());
+}
+
+/// A long way alone is no endless one: it is followed, or said to be too long.
+#[test]
+fn long_ways_alone() {
+    let text = "object Count : counter {
+      shared n: int
+      op increment() {
+        fetch_add(n, 1)
+        for i in 0..MANY { x = i }
+      }
+      op read() -> int { return n }
+    }";
+    let of = |many: &str| {
+        let program = program(&text.replace("MANY", many));
+        explore(&program, &Workload::usual(&program, 2, 1), Mode::Anywhere, &Bounds::default()).verdict
+    };
+    assert!(matches!(of("1000"), Verdict::Holds));
+    assert!(matches!(of("1000000"), Verdict::Unknown(Limit::Alone)));
+}
+
+/// A choice of too many values is a limit at once.
+#[test]
+fn a_choice_of_too_many_values_is_a_limit() {
+    let of = |range: &str| {
+        let text = format!(
+            "object Count : counter {{
+      shared n: int
+      op increment() {{
+        x = choose {range}
+        if x == 1 {{ fetch_add(n, 1) }} else {{ n = n + 1 }}
+      }}
+      op read() -> int {{ return n }}
+    }}"
+        );
+        let program = program(&text);
+        let workload = Workload::usual(&program, 2, 1);
+        let plainly = explore_plainly(&program, &workload, &Plainly::default()).verdict;
+        assert!(!matches!(plainly, Verdict::Violated(_)), "{plainly:?}");
+        explore(&program, &workload, Mode::Anywhere, &Bounds::default()).verdict
+    };
+    assert!(matches!(of("0..3"), Verdict::Holds));
+    assert!(matches!(of("0..1000000000"), Verdict::Unknown(Limit::Ways)));
+    assert!(matches!(of("-1073741823..1073741823"), Verdict::Unknown(Limit::Ways)));
+}
+
+/// More records than there is room for are a limit, not a mistake of the program.
+#[test]
+fn a_full_heap_is_a_limit() {
+    let text = "object Count : counter {
+      struct Node { next: *Node }
+      shared n: int
+      shared all: *Node
+      op increment() {
+        fetch_add(n, 1)
+        atomic { x = new Node { next: all }
+          all = x }
+        loop {
+          y = all
+          x = new Node { next: y }
+          all = x
+        }
+      }
+      op read() -> int { return n }
+      client c { thread { increment() } }
+    }";
+    let program = program(text);
+    let explored = explore(&program, &Workload::of(&program.clients[0]), Mode::Anywhere, &Bounds::default());
+    assert!(matches!(explored.verdict, Verdict::Unknown(Limit::Memory)), "{:?}", explored.verdict);
+}
+
+/// Equal data can make a claim false that asks for a difference; where it asks for equality, distinct data is the worst.
+#[test]
+fn claims_that_ask_for_different_data() {
+    let text = "object Cell {
+      shared x: data
+      op put(v: data) {
+        x = v
+        tressa first(x, wr, others) != v
+        y = x
+      }
+      client c { threads 2
+        ops 1 }
+    }";
+    let of = |text: &str| {
+        let program = program(text);
+        explore(&program, &Workload::of(&program.clients[0]), Mode::Anywhere, &Bounds::default())
+    };
+    let explored = of(text);
+    let Verdict::Violated(violation) = &explored.verdict else { panic!("{:?}", explored.verdict) };
+    assert!(matches!(violation.wrong, Wrong::Claim(_)));
+    assert!(!explored.distinct_data);
+    for same in ["first(x, wr, others) == v", "first(x, wr, others) != v ==> v == v"] {
+        let explored = of(&text.replace("first(x, wr, others) != v", same));
+        assert!(explored.distinct_data, "{same}");
+    }
+    for different in ["!(first(x, wr, others) == v)", "first(x, wr, others) == v ==> false"] {
+        let explored = of(&text.replace("first(x, wr, others) != v", different));
+        assert!(matches!(explored.verdict, Verdict::Violated(_)), "{different}");
+    }
+}
+
+/// Ranges of arguments that are too large to be listed are a limit, found before anything is listed.
+#[test]
+fn large_ranges_of_arguments() {
+    let text = "object R {
+      shared v: int
+      op write(x: 0..1000000, y: 0..1000000) { v = x + y }
+    }";
+    let program = program(text);
+    let explored = explore(&program, &Workload::general(&program, 2, 1), Mode::Anywhere, &Bounds::default());
+    assert!(matches!(explored.verdict, Verdict::Unknown(Limit::CannotStart(_))), "{:?}", explored.verdict);
+}

@@ -1,0 +1,141 @@
+//! No proof is told while exploration refutes it; ghosts are erased before anything is explored.
+
+use std::path::Path;
+use std::time::Duration;
+
+use linpoint_lang::erase::erase;
+use linpoint_lang::{Program, compile};
+use linpoint_model::{Plainly, Verdict, Workload, explore_plainly};
+use linpoint_prove::gate::{Gate, gate, share};
+
+/// Enough for small programs on a busy machine; those that are wrong are refuted long before.
+const TIME: Duration = Duration::from_secs(20);
+
+fn program(text: &str) -> Program {
+    let (mut programs, wrong) = compile(text);
+    assert!(!wrong.iter().any(|d| d.is_error()), "{wrong:?}");
+    programs.remove(0)
+}
+
+const COUNTER: &str = "object C : counter {
+  shared n: int
+  shared seen: int
+  op increment() {
+    A1: atomic {
+      n = n + 1
+      seen = seen + 1
+    } @lin
+  }
+  op read() -> int {
+    v = n @lin(v)
+    return v
+  }
+  abs n
+}";
+
+#[test]
+fn a_right_program_passes() {
+    let found = gate(&program(COUNTER), &[], TIME);
+    let Gate::Open { scopes } = found else { panic!("{found:?}") };
+    assert!(scopes >= 4, "{scopes}");
+}
+
+#[test]
+fn a_wrong_one_does_not() {
+    let torn =
+        COUNTER.replace("    A1: atomic {\n      n = n + 1", "    t = n\n    A1: atomic {\n      n = t + 1");
+    let found = gate(&program(&torn), &[], TIME);
+    assert!(matches!(found, Gate::Wrong(_)), "{found:?}");
+}
+
+/// Nobody is asked whether a slot is a ghost: if one steers the program, the program without it runs otherwise.
+#[test]
+fn a_ghost_that_steers_shows() {
+    let mut steered = program(&COUNTER.replace("v = n", "v = seen"));
+    assert!(matches!(gate(&steered, &[], TIME), Gate::Open { .. }));
+    let seen = steered.globals.iter().position(|global| global.name == "seen").expect("it is there");
+    steered.globals[seen].ghost = true;
+    let found = gate(&steered, &[], TIME);
+    assert!(matches!(found, Gate::Wrong(_)), "{found:?}");
+}
+
+#[test]
+fn a_number_that_becomes_too_large_is_the_answer() {
+    let text = "object S {
+  shared x: int = 3
+  op square() {
+    atomic {
+      x = x * x
+    }
+  }
+  spec {
+    shared c: int = 3
+    op square() { c = c * c }
+  }
+  abs x
+  client one {
+    thread { square(); square(); square(); square(); square() }
+  }
+}";
+    let found = gate(&program(text), &[], TIME);
+    assert!(matches!(found, Gate::Overflow(_)), "{found:?}");
+}
+
+/// Right with one slot, wrong with two: a proof of one size is looked at with that size.
+#[test]
+fn sizes_that_the_proof_took_as_numbers() {
+    let text = "object N : counter {
+  size N = 1
+  shared a: [int; N]
+  op increment() {
+    atomic {
+      i = choose 0..N
+      a[i] = a[i] + 1
+    }
+  }
+  op read() -> int { return a[0] }
+}";
+    let at = |size: i64| gate(&program(text), &[("N".to_owned(), size)], TIME);
+    assert!(matches!(at(1), Gate::Open { .. }));
+    assert!(matches!(at(2), Gate::Wrong(_)));
+}
+
+#[test]
+fn the_share_of_time() {
+    let seconds = Duration::from_secs;
+    assert_eq!(share(Duration::from_millis(10), None), seconds(1));
+    assert_eq!(share(seconds(60), None), seconds(12));
+    assert_eq!(share(seconds(60), Some(seconds(2))), seconds(2));
+}
+
+/// Erasing the ghosts of the corpus changes no verdict.
+#[test]
+fn programs_without_their_ghosts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut compared = 0;
+    for part in ["correct", "broken"] {
+        for entry in std::fs::read_dir(folder.join(part)).expect("the corpus is there") {
+            let path = entry.expect("a file").path();
+            let text = std::fs::read_to_string(&path).expect("a text");
+            for program in compile(&text).0 {
+                let ghosts = program.globals.iter().any(|global| global.ghost)
+                    || program.records.iter().flat_map(|record| &record.fields).any(|slot| slot.ghost);
+                if !ghosts {
+                    continue;
+                }
+                let plainly = Plainly { states: 100_000, deadlocks: false, ..Plainly::default() };
+                let workload = Workload::usual(&program, 2, 1);
+                let said = |program: &Program| match explore_plainly(program, &workload, &plainly).verdict {
+                    Verdict::Holds => "holds",
+                    Verdict::Violated(_) => "violated",
+                    Verdict::Unknown(_) => "unknown",
+                };
+                let (with, without) = (said(&program), said(&erase(&program)));
+                // There are fewer states without ghosts, so what was unknown may be known.
+                assert!(with == without || with == "unknown", "{}: {with}, {without}", path.display());
+                compared += usize::from(with != "unknown");
+            }
+        }
+    }
+    assert!(compared >= 5, "{compared}");
+}

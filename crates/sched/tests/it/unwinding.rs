@@ -1,0 +1,169 @@
+//! Threads that unwind go on step by step, and others see them half-way.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use linpoint_sched::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use linpoint_sched::sync::{Mutex, RwLock, mpsc};
+use linpoint_sched::{Limits, thread};
+
+use crate::explore::{self, outcomes_with_panics as outcomes};
+
+/// Writes to two places when it is dropped.
+struct Writes(Arc<(AtomicU32, AtomicU32)>);
+
+impl Drop for Writes {
+    fn drop(&mut self) {
+        self.0.0.store(1, SeqCst);
+        self.0.1.store(1, SeqCst);
+    }
+}
+
+/// Runs `body`, and catches its panic.
+fn caught<T>(body: impl FnOnce() -> T) -> bool {
+    catch_unwind(AssertUnwindSafe(body)).is_err()
+}
+
+#[test]
+fn a_destructor_makes_the_same_steps_whether_its_thread_panics() {
+    let program = |panics: bool| {
+        outcomes(move || {
+            let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+            let writes = Writes(Arc::clone(&shared));
+            let child = thread::spawn(move || {
+                caught(move || {
+                    let _writes = writes;
+                    assert!(!panics, "on purpose");
+                })
+            });
+            let second = shared.1.load(SeqCst);
+            let first = shared.0.load(SeqCst);
+            assert!(!thread::panicking(), "it is another thread that panics");
+            assert_eq!(child.join().unwrap(), panics);
+            (first, second)
+        })
+    };
+    let (with, without) = (program(true), program(false));
+    assert_eq!(with.fine(), [(0, 0), (1, 0), (1, 1)]);
+    assert_eq!(with.results, without.results);
+}
+
+/// As plain search does, so do the others.
+#[track_caller]
+fn same_by_all<T: std::fmt::Debug>(program: impl Fn() -> T) {
+    explore::same_by_all(&Limits { panics_fail: false, ..Limits::default() }, program);
+}
+
+#[test]
+fn two_threads_unwind_at_a_time() {
+    let program = || {
+        let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+        let crossed = |at: usize| {
+            let shared = Arc::clone(&shared);
+            move || {
+                struct Adds(Arc<(AtomicU32, AtomicU32)>, usize);
+                impl Drop for Adds {
+                    fn drop(&mut self) {
+                        let places = [&self.0.0, &self.0.1];
+                        assert!(thread::panicking());
+                        places[self.1].fetch_add(1, SeqCst);
+                        let other = places[1 - self.1].load(SeqCst);
+                        places[self.1].fetch_add(10 * (other + 1), SeqCst);
+                        assert!(thread::panicking());
+                    }
+                }
+                let panicked = caught(|| {
+                    let _adds = Adds(shared, at);
+                    panic!("thread {at}");
+                });
+                assert!(panicked && !thread::panicking());
+            }
+        };
+        let (one, two) = (thread::spawn(crossed(0)), thread::spawn(crossed(1)));
+        one.join().unwrap();
+        two.join().unwrap();
+        (shared.0.load(SeqCst), shared.1.load(SeqCst))
+    };
+    same_by_all(program);
+    let found = outcomes(program);
+    assert_eq!(found.fine(), [(11, 21), (11, 121), (21, 11), (21, 21), (21, 221), (121, 11), (221, 21)]);
+}
+
+#[test]
+fn poison_is_seen_both_ways() {
+    let program = || {
+        let lock = Arc::new((Mutex::new(0), RwLock::new(0), AtomicU32::new(0)));
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || {
+            caught(|| {
+                let _guard = other.0.lock().unwrap();
+                panic!("on purpose");
+            });
+            caught(|| {
+                let _guard = other.1.write().unwrap();
+                panic!("on purpose");
+            });
+            other.2.store(1, SeqCst);
+        });
+        let done = lock.2.load(SeqCst);
+        let seen = (done, lock.1.is_poisoned(), lock.0.is_poisoned());
+        child.join().unwrap();
+        lock.0.clear_poison();
+        assert!(!lock.0.is_poisoned() && lock.1.is_poisoned());
+        seen
+    };
+    same_by_all(program);
+    let found = outcomes(program);
+    assert_eq!(found.fine(), [(0, false, false), (0, false, true), (0, true, true), (1, true, true)]);
+}
+
+#[test]
+fn what_unwinds_may_wait_and_be_waited_for() {
+    let found = outcomes(|| {
+        struct Sends(Option<mpsc::Receiver<u32>>, mpsc::Sender<u32>);
+        impl Drop for Sends {
+            fn drop(&mut self) {
+                let got = self.0.take().map(|receiver| receiver.recv().unwrap()).unwrap_or_default();
+                self.1.send(got + 1).unwrap();
+            }
+        }
+        let (to_child, from_parent) = mpsc::channel();
+        let (to_parent, from_child) = mpsc::channel();
+        let sends = Sends(Some(from_parent), to_parent);
+        let child = thread::spawn(move || {
+            let _sends = sends;
+            panic!("on purpose");
+        });
+        to_child.send(1).unwrap();
+        let got = from_child.recv().unwrap();
+        assert!(child.join().is_err());
+        got
+    });
+    assert_eq!(found.fine(), [2]);
+}
+
+#[test]
+fn a_thread_may_be_created_while_its_creator_unwinds() {
+    let found = outcomes(|| {
+        struct Creates(Arc<AtomicU32>);
+        impl Drop for Creates {
+            fn drop(&mut self) {
+                let counter = Arc::clone(&self.0);
+                let child = thread::spawn(move || {
+                    assert!(!thread::panicking());
+                    counter.fetch_add(1, SeqCst)
+                });
+                self.0.fetch_add(1, SeqCst);
+                child.join().unwrap();
+            }
+        }
+        let counter = Arc::new(AtomicU32::new(0));
+        let creates = Creates(Arc::clone(&counter));
+        assert!(caught(move || {
+            let _creates = creates;
+            panic!("on purpose");
+        }));
+        counter.load(SeqCst)
+    });
+    assert_eq!(found.fine(), [2]);
+}
