@@ -58,6 +58,8 @@ struct Members {
     /// What objects do that come now.
     mode: u64,
     finding: String,
+    /// Nobody reads any more.
+    closed: bool,
 }
 
 impl Registry {
@@ -88,7 +90,10 @@ impl Registry {
         let mut members = self.lock();
         let thread = again.unwrap_or(ThreadId(members.threads));
         members.threads += u32::from(again.is_none());
-        members.new_threads.push(Member { thread, name, ring, since: Arc::clone(&since) });
+        // A ring that nobody will read is closed at once (its reader is dropped): a thread must not wait for room in it.
+        if !members.closed {
+            members.new_threads.push(Member { thread, name, ring, since: Arc::clone(&since) });
+        }
         Local::new((self.id, thread), producer, self.overflow, since)
     }
 
@@ -126,6 +131,17 @@ impl Registry {
     /// Threads that came since the last time.
     pub(crate) fn new_threads(&self) -> Vec<Member> {
         std::mem::take(&mut self.lock().new_threads)
+    }
+
+    /// Nobody reads from now on: threads that came since the last time, or come later, are not waited for and do not wait.
+    pub(crate) fn close(&self) {
+        let unread = {
+            let mut members = self.lock();
+            members.closed = true;
+            std::mem::take(&mut members.new_threads)
+        };
+        // Dropped without the lock, as rings are closed by it.
+        drop(unread);
     }
 
     /// Objects that came since the last time, if there are more than `known`.

@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use linpoint_monitor::replay::{Refine, refine};
-use linpoint_monitor::{Builder, Monitor, Object, Report};
+use linpoint_monitor::{Builder, Monitor, Object, Report, Stamps};
 
 fn scratch(name: &str) -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
@@ -121,6 +122,32 @@ fn an_end_while_everybody_logs() {
             report
         });
         report.assert_clean();
+    }
+}
+
+/// Nobody reads the ring of a thread that comes after the end, or while the end is worked out: it must not wait for room.
+#[test]
+fn a_thread_that_comes_after_the_end_does_not_wait() {
+    for settings in [
+        Monitor::builder(),
+        Monitor::builder().verifiers(2),
+        Monitor::builder().stamps(Stamps::Ticks { error: 1000 }),
+    ] {
+        let monitor = settings.ring_words(64).start().expect("a monitor");
+        let object = register(&monitor, 0);
+        let before = object.clone();
+        before.call(before.op("write"), 1u64).returns(());
+        let report = monitor.finish();
+        assert_eq!(report.operations(), 1, "{report}");
+        let (done, is_done) = mpsc::channel();
+        let late = std::thread::spawn(move || {
+            for _ in 0..1000 {
+                object.call(object.op("write"), 1u64).returns(());
+            }
+            done.send(()).expect("somebody waits");
+        });
+        is_done.recv_timeout(Duration::from_secs(60)).expect("it does not wait for a reader that is gone");
+        late.join().expect("it does not panic");
     }
 }
 
