@@ -147,6 +147,7 @@ impl DataRaces {
             | Action::IsFinished
             | Action::IsPoisoned
             | Action::ClearPoison
+            | Action::Poison
             | Action::ArcClone
             | Action::ArcCount
             | Action::Wait

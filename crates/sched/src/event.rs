@@ -190,6 +190,8 @@ pub enum Action {
     IsFinished,
     IsPoisoned,
     ClearPoison,
+    /// A thread that unwinds notes so at the lock it is about to give back.
+    Poison,
     ArcClone,
     ArcDrop,
     ArcUpgrade,
@@ -270,6 +272,7 @@ impl Action {
             Action::IsFinished => "is_finished",
             Action::IsPoisoned => "is_poisoned",
             Action::ClearPoison => "clear_poison",
+            Action::Poison => "poison",
             Action::ArcClone => "clone a reference",
             Action::ArcDrop => "drop a reference",
             Action::ArcUpgrade => "upgrade",

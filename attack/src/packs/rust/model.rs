@@ -22,6 +22,8 @@ enum Step {
     /// Goes to the target if the lock is held; notes the answer if it says so.
     Try(usize, usize, bool),
     Unlock(usize),
+    Poison(usize),
+    Poisoned(usize),
     Fill(usize),
     /// Goes to the target if there is nothing behind the lock.
     IfEmpty(usize, usize),
@@ -57,6 +59,7 @@ struct State {
     /// Who holds each lock.
     held: [Option<usize>; LOCKS],
     values: [u32; LOCKS],
+    poisoned: [bool; LOCKS],
     /// For each thread the condition variable it waits for, and has not been woken at.
     waits: Vec<Option<usize>>,
     tokens: Vec<bool>,
@@ -86,6 +89,7 @@ pub(super) fn outcomes(program: &Program) -> Option<Outcomes> {
         set: false,
         held: [None; LOCKS],
         values: [0; LOCKS],
+        poisoned: [false; LOCKS],
         waits: vec![None; count],
         tokens: vec![false; count],
         messages: Vec::new(),
@@ -172,6 +176,8 @@ fn go(state: &State, thread: usize, step: Step, next: &mut Vec<State>) {
             }
         }
         Step::Unlock(lock) => after.held[lock] = None,
+        Step::Poison(lock) => after.poisoned[lock] = true,
+        Step::Poisoned(lock) => see(&mut after, u32::from(state.poisoned[lock])),
         Step::Fill(lock) => after.values[lock] += 1,
         Step::IfEmpty(lock, target) if state.values[lock] == 0 => after.at[thread] = target,
         Step::IfZero(cell, target) if state.cells[cell] == 0 => after.at[thread] = target,
@@ -259,6 +265,14 @@ fn compile(ops: &[Op], thread: usize, steps: &mut Vec<Step>) {
                 steps.push(Step::Unlock(*lock));
                 steps[from] = Step::Try(*lock, steps.len(), true);
             }
+            Op::Unwind(lock, [inner, held, after]) => {
+                steps.push(Step::Lock(*lock));
+                compile(inner, thread, steps);
+                compile(held, thread, steps);
+                steps.extend([Step::Poison(*lock), Step::Unlock(*lock)]);
+                compile(after, thread, steps);
+            }
+            Op::Poisoned(lock) => steps.push(Step::Poisoned(*lock)),
             Op::Fill(lock) => steps.extend([Step::Lock(*lock), Step::Fill(*lock), Step::Unlock(*lock)]),
             Op::Poll(lock, _) => steps.extend([
                 Step::Lock(*lock),

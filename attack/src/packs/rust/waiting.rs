@@ -1,5 +1,5 @@
-//! Programs whose threads wait: locks, tries, condition variables, parking, a channel, and loops that take locks, swap, or
-//! add and take back.
+//! Programs whose threads wait: locks, tries, condition variables, parking, a channel, loops that take locks, swap, or
+//! add and take back, and panics that unwind through locks and destructors.
 //!
 //! The judge is a model of its own (`model.rs`): it walks all states of the program, with no reduction and no fairness, and
 //! says in which ways the program can end, in which it can get stuck, and whether it can get where it never ends. The loops
@@ -9,13 +9,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
-use std::sync::{Arc as StdArc, Mutex as StdMutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc as StdArc, Mutex as StdMutex, PoisonError, TryLockError};
 
 use linpoint_history::rng::Rng;
 use linpoint_sched::explore::{Covered, Plan, Search, explore};
 use linpoint_sched::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use linpoint_sched::sync::{Condvar, Mutex};
+use linpoint_sched::sync::{Condvar, Mutex, MutexGuard};
 use linpoint_sched::{Ending, Failure, Limits, hint, thread};
 
 use super::model;
@@ -42,6 +43,10 @@ pub(super) enum Op {
     Locked(usize, Vec<Op>),
     /// The same if it is free, and notes whether it was.
     Try(usize, Vec<Op>),
+    /// Panics with a lock held: a destructor runs the second list before the lock is given back, another one the third after it. The panic is caught.
+    Unwind(usize, [Vec<Op>; 3]),
+    /// Notes whether a lock is poisoned.
+    Poisoned(usize),
     /// Adds one to what is behind a lock.
     Fill(usize),
     /// Looks behind a lock until there is something.
@@ -158,7 +163,7 @@ fn op(rng: &mut Rng, threads: usize, thread: usize, outer: bool) -> Op {
     let lock = rng.below(LOCKS as u64) as usize;
     let value = 1 + rng.below(2) as u32;
     let hint = *rng.pick(&[Hint::Yield, Hint::Spin, Hint::Nothing]);
-    match rng.below(if outer { 26 } else { 6 }) {
+    match rng.below(if outer { 29 } else { 6 }) {
         0 | 1 => Op::Load(cell),
         2 => Op::Store(cell, value),
         3 => Op::Add(cell, value),
@@ -179,6 +184,8 @@ fn op(rng: &mut Rng, threads: usize, thread: usize, outer: bool) -> Op {
         21 | 22 => Op::Unpark(rng.below(threads as u64) as usize),
         23 if thread == 0 => Op::Receive,
         24 if thread == 0 => Op::TryReceive,
+        25 => Op::Poisoned(lock),
+        26 | 27 => Op::Unwind(lock, [(); 3].map(|()| inner(rng, threads, thread))),
         _ => Op::Send(value),
     }
 }
@@ -241,7 +248,7 @@ fn explored(program: &Program, search: Search, enough: bool) -> Option<Outcomes>
         runs: Some(RUNS),
         stop_at_failure: false,
         stuck_fails: false,
-        limits: Limits { steps: STEPS, ..Limits::default() },
+        limits: Limits { steps: STEPS, panics_fail: false, ..Limits::default() },
         ..Plan::default()
     };
     let mut found = Outcomes::default();
@@ -287,9 +294,25 @@ fn turn(hint: Hint) {
     }
 }
 
+/// Runs instructions when it is dropped.
+struct OnDrop<'a>(&'a World, usize, &'a End, &'a [Op]);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        run(self.0, self.1, self.2, self.3);
+    }
+}
+
 fn run(world: &World, number: usize, end: &End, ops: &[Op]) {
     let see = |value: u32| lock(&world.seen)[number].push(value);
     let of = |index: usize| world.locks[index].0.lock().unwrap_or_else(PoisonError::into_inner);
+    let tried = |index: usize| -> Option<MutexGuard<'_, u32>> {
+        match world.locks[index].0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    };
     for op in ops {
         match op {
             Op::Load(cell) => see(world.cells[*cell].load(SeqCst)),
@@ -304,12 +327,22 @@ fn run(world: &World, number: usize, end: &End, ops: &[Op]) {
                 run(world, number, end, inner);
             }
             Op::Try(index, inner) => {
-                let guard = world.locks[*index].0.try_lock();
-                see(u32::from(guard.is_ok()));
-                if guard.is_ok() {
+                let guard = tried(*index);
+                see(u32::from(guard.is_some()));
+                if guard.is_some() {
                     run(world, number, end, inner);
                 }
             }
+            Op::Unwind(index, [inner, held, after]) => {
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    let _after = OnDrop(world, number, end, after);
+                    let _guard = of(*index);
+                    let _held = OnDrop(world, number, end, held);
+                    run(world, number, end, inner);
+                    panic!("on purpose");
+                }));
+            }
+            Op::Poisoned(index) => see(u32::from(world.locks[*index].0.is_poisoned())),
             Op::Fill(index) => *of(*index) += 1,
             Op::Poll(index, hint) => {
                 while *of(*index) == 0 {
@@ -317,7 +350,7 @@ fn run(world: &World, number: usize, end: &End, ops: &[Op]) {
                 }
             }
             Op::PollTry(index, hint) => {
-                while world.locks[*index].0.try_lock().map_or(true, |guard| *guard == 0) {
+                while tried(*index).is_none_or(|guard| *guard == 0) {
                     turn(*hint);
                 }
             }

@@ -235,9 +235,14 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         lock.guard(Some(real))
     }
 
+    /// Does the guard go because its thread panicked while it held the lock?
+    fn poisons(&self, handle: Option<Handle>) -> bool {
+        !self.panicking && panicking() && !handle.is_some_and(Handle::doomed)
+    }
+
     fn give_back(&mut self, handle: Option<Handle>) {
         let Some(real) = self.real.take() else { return };
-        let poisons = !self.panicking && panicking() && !handle.is_some_and(Handle::doomed);
+        let poisons = self.poisons(handle);
         if poisons {
             self.lock.poisoned.store(true, Ordering::Relaxed);
         }
@@ -271,8 +276,12 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         }
         let handle = current();
         let (address, site) = (self.lock.address(), self.site);
+        let flag = self.poisons(handle).then_some(&self.lock.poisoned);
         let _give_back = GiveBack(self, handle);
         if let Some(handle) = handle {
+            if let Some(flag) = flag {
+                poison::set(handle, flag, address, site);
+            }
             handle.point(Intent::at(Action::Unlock, address, site));
         }
     }

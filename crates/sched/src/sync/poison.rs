@@ -1,12 +1,13 @@
 //! Whether a lock is poisoned: a flag beside it, which is the lock's business.
 //!
-//! The flag is set as part of the step that releases the lock. To look at it and to clear it without the lock are steps of
-//! their own, on the lock itself: whoever takes it sees the flag as well.
+//! A thread that unwinds sets the flag before it releases the lock, as std does: in between, others find the lock poisoned and still held. To set it, to look at it and to
+//! clear it are steps of their own, on the lock itself: whoever takes it sees the flag as well.
 
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::event::{Action, Effect, Intent};
-use crate::execution::current;
+use crate::execution::{Handle, current};
 use crate::stranger;
 
 /// Looks at the flag of the lock at `address`.
@@ -22,6 +23,14 @@ pub(super) fn look(flag: &AtomicBool, address: usize) -> bool {
     handle.detail(|| poisoned.to_string());
     handle.scrub_deep();
     poisoned
+}
+
+/// Sets the flag of the lock at `address`: its holder unwinds.
+pub(super) fn set(handle: Handle, flag: &AtomicBool, address: usize, site: &'static Location<'static>) {
+    handle.point(Intent::at(Action::Poison, address, site));
+    flag.store(true, Ordering::Relaxed);
+    handle.access(Action::Poison, address, Effect::ReadWrite, Ordering::Relaxed, 1);
+    handle.scrub_deep();
 }
 
 /// Clears the flag of the lock at `address`.

@@ -350,7 +350,12 @@ fn taken<G>(result: TryLockResult<G>) -> Option<G> {
     }
 }
 
-impl<T: ?Sized> RwLockReadGuard<'_, T> {
+impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
+    /// Who only reads leaves nothing half-way.
+    fn poisons(&self, _: Option<Handle>) -> Option<&'a AtomicBool> {
+        None
+    }
+
     fn give_back(&mut self, handle: Option<Handle>) {
         let Some(real) = self.real.take() else { return };
         if let Some(handle) = handle {
@@ -364,10 +369,16 @@ impl<T: ?Sized> RwLockReadGuard<'_, T> {
     }
 }
 
-impl<T: ?Sized> RwLockWriteGuard<'_, T> {
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// The flag to set, if the guard goes because its thread panicked while it held the lock.
+    fn poisons(&self, handle: Option<Handle>) -> Option<&'a AtomicBool> {
+        let poisons = !self.panicking && panicking() && !handle.is_some_and(Handle::doomed);
+        poisons.then_some(&self.lock.poisoned)
+    }
+
     fn give_back(&mut self, handle: Option<Handle>) {
         let Some(real) = self.real.take() else { return };
-        let poisons = !self.panicking && panicking() && !handle.is_some_and(Handle::doomed);
+        let poisons = self.poisons(handle).is_some();
         if poisons {
             self.lock.poisoned.store(true, Ordering::Relaxed);
         }
@@ -403,8 +414,12 @@ macro_rules! guard {
                 }
                 let handle = current();
                 let (address, site) = (self.lock.address(), self.site);
+                let flag = self.poisons(handle);
                 let _give_back = GiveBack(self, handle);
                 if let Some(handle) = handle {
+                    if let Some(flag) = flag {
+                        poison::set(handle, flag, address, site);
+                    }
                     handle.point(Intent::at(Action::$action, address, site));
                 }
             }

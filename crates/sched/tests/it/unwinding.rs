@@ -1,7 +1,7 @@
 //! Threads that unwind go on step by step, and others see them half-way.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, TryLockError};
 
 use linpoint_sched::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::sync::{Mutex, RwLock, mpsc};
@@ -87,6 +87,34 @@ fn two_threads_unwind_at_a_time() {
     same_by_all(program);
     let found = outcomes(program);
     assert_eq!(found.fine(), [(11, 21), (11, 121), (21, 11), (21, 21), (21, 221), (121, 11), (221, 21)]);
+}
+
+/// As std does: the flag first, then the lock. Whoever looks at the flag and then tries finds it so.
+#[test]
+fn a_lock_is_poisoned_before_it_is_free() {
+    let program = || {
+        let shared = Arc::new((Mutex::new(0), RwLock::new(0)));
+        let other = Arc::clone(&shared);
+        let child = thread::spawn(move || {
+            caught(|| {
+                let _guard = other.0.lock().unwrap();
+                panic!("on purpose");
+            });
+            caught(|| {
+                let _guard = other.1.write().unwrap();
+                panic!("on purpose");
+            });
+        });
+        let mutex = (shared.0.is_poisoned(), matches!(shared.0.try_lock(), Err(TryLockError::WouldBlock)));
+        let rwlock = (shared.1.is_poisoned(), matches!(shared.1.try_read(), Err(TryLockError::WouldBlock)));
+        child.join().unwrap();
+        [mutex, rwlock]
+    };
+    same_by_all(program);
+    let found = outcomes(program);
+    for both in [0, 1] {
+        assert!(found.fine().iter().any(|seen| seen[both] == (true, true)), "{found:?}");
+    }
 }
 
 #[test]
