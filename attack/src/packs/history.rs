@@ -7,6 +7,7 @@ mod damage;
 mod hard;
 mod referee;
 mod renamed;
+mod told;
 
 use linpoint_check::online::{Online, Promise};
 use linpoint_check::portfolio::Choice;
@@ -44,6 +45,7 @@ pub const PACKS: &[Pack] = &[
         about: "several objects, some of them hard and one violated: the violation must be found",
         round: hard::round,
     },
+    told::PACK,
     coarse::SMALL,
     coarse::DIVIDED,
 ];
