@@ -226,17 +226,19 @@ fn one_run(
             "the token is of another program, or of another client: give the same options again",
         ));
     }
-    let mut out = match &replayed.wrong {
-        Some(found) => format!("violated: {}\n\n", reason(program, &violation_of(found), text)),
+    let wrong = match &replayed.wrong {
+        Some(found) => Some(violation_of(found)),
+        None => without_an_end(program, (workload, mode, bounds), &schedule),
+    };
+    let mut out = match &wrong {
+        Some(found) => format!("violated: {}\n\n", reason(program, found, text)),
         None => "unknown: this run is as it should be so far; other runs were not looked at\n\n".to_owned(),
     };
     columns::draw(session.machine(), &replayed.steps, text, &mut out);
     let _ = std::io::stdout().write_all(out.as_bytes());
     args.output.write(|| {
-        let mut view = match &replayed.wrong {
-            Some(found) => {
-                View::new(view::Verdict::Violated, "violated", &reason(program, &violation_of(found), text))
-            }
+        let mut view = match &wrong {
+            Some(found) => View::new(view::Verdict::Violated, "violated", &reason(program, found, text)),
             None => View::new(view::Verdict::Unknown, "unknown", "this run is as it should be so far"),
         };
         view.summary = Summary {
@@ -253,14 +255,27 @@ fn one_run(
             steps: &replayed.steps,
             reason: &view.headline.clone(),
             unexplained: replayed.wrong == Some(Wrong::NotLinearizable),
-            wrong: replayed.wrong.is_some(),
-            repeats: 0,
+            wrong: wrong.is_some(),
+            repeats: wrong.as_ref().map_or(0, |wrong| wrong.repeats),
         };
         shown.add_to(&mut view);
         view.text = out.clone();
         view
     })?;
-    Ok(if replayed.wrong.is_some() { Exit::Violated } else { Exit::Unknown })
+    Ok(if wrong.is_some() { Exit::Violated } else { Exit::Unknown })
+}
+
+/// A run of which every step is as it should be, but which cannot come to a good end, or goes on for ever, as the one that a search finds: whether that is so is a matter of all that
+/// may come after it, so the search is made again.
+fn without_an_end(
+    program: &Program,
+    (workload, mode, bounds): (&Workload, Mode, &Bounds),
+    schedule: &Schedule,
+) -> Option<Violation> {
+    let explored = explore_watched(program, workload, mode, bounds, &mut |_| {});
+    let Verdict::Violated(violation) = explored.verdict else { return None };
+    let found = schedule_of(program, workload, mode, bounds, &violation)?;
+    (found == *schedule).then_some(violation)
 }
 
 /// What is wrong with a run whose steps are elsewhere.

@@ -18,6 +18,7 @@ mod choices;
 mod compiled;
 mod eval;
 mod layout;
+mod rounds;
 mod step;
 mod watch;
 
@@ -103,6 +104,8 @@ pub enum ErrorKind {
     HeapFull,
     /// A `choose` with more ways to go on than are tried.
     TooManyWays,
+    /// Quantifiers that look at more values in one step than are looked at.
+    TooManyRounds,
     /// An element of a ghost array that this run has no room for. No run goes wrong by it: the ghost is then not known.
     Beyond,
 }
@@ -112,7 +115,9 @@ impl ErrorKind {
     #[must_use]
     pub fn is_limit(self) -> bool {
         match self {
-            ErrorKind::HeapFull | ErrorKind::TooManyWays | ErrorKind::Beyond => true,
+            ErrorKind::HeapFull | ErrorKind::TooManyWays | ErrorKind::TooManyRounds | ErrorKind::Beyond => {
+                true
+            }
             ErrorKind::NullDereference
             | ErrorKind::UseAfterFree
             | ErrorKind::DoubleFree
@@ -147,6 +152,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Unset => f.write_str("a variable without a value"),
             ErrorKind::BadInit => f.write_str("the initial code blocks, has a choice, or does not end"),
             ErrorKind::HeapFull => f.write_str("too many records"),
+            ErrorKind::TooManyRounds => write!(f, "quantifiers over more than {} values", rounds::MOST),
             ErrorKind::TooManyWays => write!(f, "a choice of more than {} values", choices::MOST_WAYS),
             ErrorKind::Beyond => f.write_str("a ghost that this run has no room for"),
         }

@@ -10,7 +10,7 @@ use linpoint_lang::program::{ClaimId, ClientThread, OpId, Word};
 use crate::claims::Claims;
 use crate::client::{FRESH, MOST_LISTS, Workload, arguments, has_too_many_arguments, is_data_independent};
 use crate::data::Data;
-use crate::fusion::{Noticed, local_nodes};
+use crate::fusion::{Noticed, keep_cycles, local_nodes};
 use crate::monitor::Monitor;
 use crate::pack::Packer;
 use crate::progress::Demand;
@@ -18,7 +18,7 @@ use crate::reference::Reference;
 use crate::search::search;
 use crate::second_look;
 use crate::steps::Explorer;
-use crate::store::Store;
+use crate::store::{FIRST, Store};
 use crate::symmetry::{Symmetry, names_threads};
 use crate::trace::TraceStep;
 
@@ -129,6 +129,12 @@ pub enum Limit {
     Alone,
     /// A `choose` has more ways to go on than are tried.
     Ways,
+    /// A quantifier goes over more values than are looked at in one step.
+    Rounds,
+    /// An operation of the `spec` takes more steps than are followed, and what was found could not be explained without it.
+    Specification,
+    /// Nothing was called, or nothing returned in any run: there is nothing to judge.
+    Nothing,
     /// A run without reductions came to a state that the search did not meet. That is a mistake of ours.
     Reductions,
     /// The program cannot be run.
@@ -247,6 +253,9 @@ pub fn explore_watched(
                 let found = search(&mut explorer, state.clone(), &mut store, bounds, start, watch);
                 (transitions, can_end) = (explorer.transitions, explorer.can_end);
                 match found {
+                    (Verdict::Holds, depth) if says_nothing(&explorer, &store) => {
+                        (Verdict::Unknown(Limit::Nothing), depth)
+                    }
                     (Verdict::Holds, depth) => {
                         let looked_up = second_look::states(&mut explorer, state, &store, bounds);
                         (looked_up.map_or_else(Verdict::Unknown, |()| Verdict::Holds), depth)
@@ -271,6 +280,28 @@ pub fn explore_watched(
     second_look::runs(program, workload, bounds, &mut explored);
     explored.elapsed = start.elapsed();
     explored
+}
+
+/// Did no operation return in any run, or was none called? What a program without a specification has to say, it says with errors and asserts: that it returns is not needed.
+fn says_nothing(explorer: &Explorer<'_>, store: &Store) -> bool {
+    let threads = explorer.machine.threads;
+    if (0..threads).all(|thread| explorer.workload.calls(thread) == 0) {
+        return true;
+    }
+    if explorer.monitor.is_none() {
+        return false;
+    }
+    let mut next = Some(FIRST);
+    while let Some(id) = next {
+        let full = explorer.state_of(store.get(id));
+        let returned =
+            |thread: usize| full.made[thread] > 0 && explorer.machine.pc(&full.state, thread).is_none();
+        if (0..threads).any(returned) {
+            return false;
+        }
+        next = store.after(id);
+    }
+    true
 }
 
 /// Calls of a thread, and pieces of data that were given out, are counted in a byte of a state.
@@ -338,7 +369,13 @@ pub(crate) fn explorer<'p>(
         local: match bounds.reductions.fusion {
             true => {
                 let (points, claims) = (mode == Mode::AtPoints, claims.is_some());
-                local_nodes(program, Noticed { points, claims, fixed_reads: !bounds.reductions.fixed })
+                let noticed = Noticed { points, claims, fixed_reads: !bounds.reductions.fixed };
+                let mut local = local_nodes(program, noticed);
+                // Who goes round and could do otherwise goes round all the same, if that is asked.
+                if matches!(bounds.progress, Demand::LockFree | Demand::ObstructionFree) {
+                    keep_cycles(program, &mut local);
+                }
+                local
             }
             false => vec![false; program.nodes.len()],
         },

@@ -42,6 +42,28 @@ pub(crate) fn local_nodes(program: &Program, noticed: Noticed) -> Vec<bool> {
     local
 }
 
+/// Nodes on cycles of nodes that nobody notices are noticed from now on: the cycle is one of the graph of states then.
+pub(crate) fn keep_cycles(program: &Program, local: &mut [bool]) {
+    let next = |node: usize, local: &[bool]| -> Vec<usize> {
+        let edges = program.nodes[node].edges.iter();
+        let to = edges.filter_map(|edge| match &edge.exit {
+            Exit::Goto(to) => Some(to.index()),
+            Exit::Return(_) => None,
+        });
+        to.filter(|to| local[*to]).collect()
+    };
+    let before = local.to_vec();
+    for start in (0..local.len()).filter(|node| before[*node]) {
+        let (mut met, mut open) = (vec![false; before.len()], next(start, &before));
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut met[node], true) {
+                open.extend(next(node, &before));
+            }
+        }
+        local[start] = !met[start];
+    }
+}
+
 /// Places that nobody changes once threads run.
 #[derive(Default)]
 struct Fixed {

@@ -329,11 +329,20 @@ impl<'p> Plain<'p> {
                     met.by.clone().map(|by| (by, met.whole.state.clone()))
                 });
                 let moves: Vec<(Moved, State)> = moves.collect();
-                Verdict::Violated(self.violation(moves, bad))
+                self.wrong(moves, bad)
             }
         };
         let (states, transitions) = (self.met.len(), self.transitions);
         Explored { states, transitions, depth, ..nothing(verdict, start) }
+    }
+
+    /// What a bad move says; nothing, if it may be explained by what the `spec` was not followed to.
+    fn wrong(&mut self, moves: Vec<(Moved, State)>, bad: Bad) -> Verdict {
+        let violation = self.violation(moves, bad);
+        match &self.judge {
+            Some(judge) if judge.leaves_open(&violation.wrong) => Verdict::Unknown(Limit::Specification),
+            _ => Verdict::Violated(violation),
+        }
     }
 
     fn violation(&mut self, mut moves: Vec<(Moved, State)>, bad: Bad) -> Violation {

@@ -8,7 +8,9 @@ use linpoint_history::{Builtin, Call, OpCode, ProcessId, Spec, Value, specs};
 use linpoint_lang::Program;
 use linpoint_lang::interp::{Choices, Machine, Outcome, State};
 use linpoint_lang::program::{Action, Exit, Expr, NONE, OpId, Place, ResultType, SpecSource, Type, Word};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::explore::Wrong;
 
 /// A state of the specification, by number.
 pub(crate) type SpecId = u32;
@@ -38,8 +40,8 @@ enum Source<'p> {
     Block(Box<Machine<'p>>),
 }
 
-/// More steps than this of one operation of a `spec` are taken for a loop.
-const MAX_STEPS: usize = 10_000;
+/// More steps than this of one operation of a `spec` are not tried; what is missing then is said ([`Reference::leaves_open`]).
+const MAX_STEPS: usize = 200_000;
 
 /// The specification of a program.
 pub(crate) struct Reference<'p> {
@@ -56,6 +58,10 @@ pub(crate) struct Reference<'p> {
     found: Vec<(ResultId, SpecId)>,
     /// Does it matter who calls?
     pub by_thread: bool,
+    /// Of which calls in which states not all outcomes were worked out.
+    cut: FxHashSet<(SpecId, CallId)>,
+    /// Was one of them looked up since [`Reference::begin`]?
+    met_cut: bool,
     renamed: rename::Memory,
 }
 
@@ -103,6 +109,8 @@ impl<'p> Reference<'p> {
             table: Vec::new(),
             found: Vec::new(),
             by_thread,
+            cut: FxHashSet::default(),
+            met_cut: false,
             renamed: rename::Memory::default(),
         };
         reference.state(initial);
@@ -117,6 +125,21 @@ impl<'p> Reference<'p> {
         self.states.push(state.clone());
         self.state_ids.insert(state, id);
         id
+    }
+
+    /// From now on it is noted whether outcomes are asked for that were not all worked out.
+    pub fn begin(&mut self) {
+        self.met_cut = false;
+    }
+
+    /// Was an operation of a `spec` too long to be worked out, so that what nothing explains may be explained by an outcome that is missing?
+    pub fn leaves_open(&self, wrong: &Wrong) -> bool {
+        match wrong {
+            Wrong::NotLinearizable => self.met_cut,
+            Wrong::Points => !self.cut.is_empty(),
+            Wrong::Error(_) | Wrong::Claim(_) | Wrong::Deadlock | Wrong::Endless | Wrong::Stuck => false,
+            Wrong::GoesRound | Wrong::GoesRoundAlone | Wrong::Waits => false,
+        }
     }
 
     /// About how much memory it takes.
@@ -173,6 +196,7 @@ impl<'p> Reference<'p> {
     /// What a call may answer in a state, and where that leaves the object.
     pub fn outcomes(&mut self, state: SpecId, call: CallId) -> &[(ResultId, SpecId)] {
         let range = self.outcome_range(state, call);
+        self.met_cut |= self.cut.contains(&(state, call));
         &self.found[range]
     }
 
@@ -214,7 +238,11 @@ impl<'p> Reference<'p> {
             }
             (Source::Block(machine), SpecState::Block(before)) => {
                 let thread = if self.by_thread { made.thread } else { 0 };
-                run(machine, before, &made, thread)
+                let (ends, whole) = run(machine, before, &made, thread);
+                if !whole {
+                    self.cut.insert((state, call));
+                }
+                ends
             }
             _ => Vec::new(),
         };
@@ -226,27 +254,43 @@ impl<'p> Reference<'p> {
     }
 }
 
-/// Every way an operation of a `spec` can end.
-fn run(machine: &Machine<'_>, mut before: State, made: &Made, thread: usize) -> Vec<(Value, SpecState)> {
+/// Every way an operation of a `spec` can end, and whether these are all.
+fn run(
+    machine: &Machine<'_>,
+    mut before: State,
+    made: &Made,
+    thread: usize,
+) -> (Vec<(Value, SpecState)>, bool) {
     machine.call(&mut before, thread, made.op, &made.args);
+    let mut met = FxHashSet::from_iter([before.clone()]);
     let (mut open, mut ends) = (vec![before], Vec::new());
     let result = &machine.program.operation(made.op).result;
-    for _ in 0..MAX_STEPS {
-        let Some(state) = open.pop() else { break };
+    let (mut steps, mut whole) = (0, true);
+    while let Some(state) = open.pop() {
         let Some(pc) = machine.pc(&state, thread) else { continue };
         for edge in 0..machine.program.node(pc).edges.len() {
             let mut choices = Choices::default();
             loop {
+                steps += 1;
+                if steps > MAX_STEPS {
+                    return (ends, false);
+                }
                 let mut after = state.clone();
                 match machine.step(&mut after, thread, edge, &mut choices, &mut Vec::new()) {
-                    Ok(Outcome::Moved) => open.push(after),
+                    // Ways meet again, and a loop may come back to where it was.
+                    Ok(Outcome::Moved) => {
+                        if met.insert(after.clone()) {
+                            open.push(after);
+                        }
+                    }
                     Ok(Outcome::Returned(words)) => {
                         machine.canonical(&mut after);
                         let value = result_value(machine.program, result, &words);
                         ends.push((value, SpecState::Block(after)));
                     }
-                    // A specification that goes wrong allows nothing on that way.
-                    Ok(Outcome::Disabled) | Err(_) => {}
+                    Ok(Outcome::Disabled) => {}
+                    // A specification that goes wrong allows nothing on that way; what is only too much for us is another matter.
+                    Err(error) => whole &= !error.kind.is_limit(),
                 }
                 if !choices.next() {
                     break;
@@ -254,7 +298,7 @@ fn run(machine: &Machine<'_>, mut before: State, made: &Made, thread: usize) -> 
             }
         }
     }
-    ends
+    (ends, whole)
 }
 
 /// Does a `spec` say `me`, or take locks, so that it matters who calls?

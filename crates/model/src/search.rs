@@ -107,7 +107,12 @@ pub(crate) fn search(
             if !found.cycle.is_empty() {
                 violation.repeats = violation.steps.len().saturating_sub(before);
             }
-            (Verdict::Violated(violation), depth + usize::from(found.in_step))
+            let depth = depth + usize::from(found.in_step);
+            let monitor = explorer.monitor.as_ref();
+            if monitor.is_some_and(|monitor| monitor.reference().leaves_open(&violation.wrong)) {
+                return (Verdict::Unknown(Limit::Specification), depth);
+            }
+            (Verdict::Violated(violation), depth)
         }
     }
 }
@@ -343,6 +348,7 @@ fn slowly(explorer: &mut Explorer<'_>, packed: &[u8], names: &mut Names) -> Resu
             return Err(match bad.wrong {
                 Wrong::Error(ErrorKind::HeapFull) => Trouble::Limit(Limit::Memory),
                 Wrong::Error(ErrorKind::TooManyWays) => Trouble::Limit(Limit::Ways),
+                Wrong::Error(ErrorKind::TooManyRounds) => Trouble::Limit(Limit::Rounds),
                 wrong => Trouble::Wrong { wrong, in_step: true },
             });
         }

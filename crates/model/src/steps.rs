@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use linpoint_lang::interp::{Choices, Event, Machine, Outcome, RunError, State};
+use linpoint_lang::interp::{Choices, ErrorKind, Event, Machine, Outcome, RunError, State};
 use linpoint_lang::program::{ClientThread, MarkKind, OpId, Word};
 use linpoint_lang::span::Span;
 
@@ -85,6 +85,9 @@ pub(crate) struct Bad {
 
 /// More steps than this that touch nothing shared are not followed.
 const MAX_LOCAL: usize = 10_000;
+
+/// More ways than this to go on are not kept.
+const MAX_OPEN: usize = 200_000;
 
 impl Explorer<'_> {
     /// Did every thread make all its calls, and do they all return?
@@ -373,6 +376,10 @@ impl Explorer<'_> {
                         break;
                     }
                 }
+            }
+            if open.len() > MAX_OPEN {
+                let wrong = Wrong::Error(ErrorKind::TooManyWays);
+                return Err(Bad { wrong, steps: open.swap_remove(0).walker.steps });
             }
             if open.len() > before + 1 {
                 forced = false;

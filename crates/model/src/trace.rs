@@ -135,8 +135,9 @@ struct Operation {
     returned: Option<(usize, ResultId)>,
 }
 
-/// Is the history of a run really not linearizable? Every order is tried.
+/// Is the history of a run really not linearizable? Every order is tried. ([`Reference::leaves_open`] says whether outcomes were missing.)
 pub(crate) fn recheck(reference: &mut Reference<'_>, steps: &[TraceStep]) -> bool {
+    reference.begin();
     let mut operations: Vec<Operation> = Vec::new();
     let mut open: Vec<(usize, usize)> = Vec::new();
     for (time, step) in steps.iter().enumerate() {

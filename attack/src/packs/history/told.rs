@@ -53,7 +53,7 @@ fn round(rng: &mut Rng) -> Round {
     let mut done = Vec::new();
     for _ in 0..1 + rng.below(3) {
         let change = *rng.pick(&CHANGES);
-        if apply(change, &mut known, rng) {
+        if !done.contains(&change) && apply(change, &mut known, rng) {
             done.push(change);
         }
     }
@@ -139,7 +139,11 @@ fn apply(change: Change, known: &mut Known, rng: &mut Rng) -> bool {
             }
         }
         Change::Stamps => {
-            let (scale, shift) = (1 + rng.below(1_000_000) as i64, rng.below(1 << 40) as i64 - (1 << 39));
+            let ends = rows.iter().filter(|row| !row.is_pending()).map(|row| row.ret);
+            let most = ends.chain(rows.iter().map(|row| row.call)).map(i64::saturating_abs).max();
+            // As far apart as they go.
+            let scale = 1 + rng.below(((1 << 61) / most.unwrap_or(1).max(1)).max(1) as u64) as i64;
+            let shift = rng.below(1 << 61) as i64 - (1 << 60);
             for row in rows {
                 row.call = row.call * scale + shift;
                 row.ret = if row.is_pending() { row.ret } else { row.ret * scale + shift };

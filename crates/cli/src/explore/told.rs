@@ -173,9 +173,11 @@ impl Told<'_> {
             SpecSource::Nothing => "; it has no specification: only errors and asserts were looked for",
             _ => "",
         };
-        let asked = self.args.progress || self.args.lock_free || self.args.obstruction_free;
+        let args = self.args;
         let ends = match explored.can_end {
-            _ if asked => "",
+            _ if args.progress => "; every operation can come to an end in every state",
+            _ if args.lock_free => "; lock-free",
+            _ if args.obstruction_free => "; obstruction-free",
             Some(true) => "",
             Some(false) => {
                 "; but some operation can wait for ever, and never return (--progress shows a run)"
@@ -229,6 +231,11 @@ pub(super) fn limit(limit: &Limit) -> String {
         Limit::Results => "there are too many different results for so many threads".into(),
         Limit::Alone => "a thread takes too many steps on its own".into(),
         Limit::Ways => "a `choose` has too many values to try them all: give it a smaller range".into(),
+        Limit::Rounds => "quantifiers go over too many values in one step: give them smaller ranges".into(),
+        Limit::Specification => {
+            "an operation of the `spec` takes too many steps to be followed, so nobody knows whether it allows what was seen".into()
+        }
+        Limit::Nothing => "there is nothing to judge: no operation returns in any run".into(),
         Limit::Reductions => "a run came to a state that the search did not meet: a bug of ours".into(),
         Limit::States => "the limit on states came first".into(),
         Limit::CannotStart(why) => format!("it cannot be run: {why}"),
@@ -251,15 +258,6 @@ fn same_run(args: &ExploreArgs) -> String {
     if args.points {
         options.push_str(" --points");
     }
-    options
-}
-
-/// The options of the whole search: those of a run, and what was looked for among all.
-fn same_search(args: &ExploreArgs) -> String {
-    let mut options = same_run(args);
-    if let Some(most) = args.preemptions {
-        let _ = write!(options, " --preemptions {most}");
-    }
     let flags = [
         (args.may_wait, "may-wait"),
         (args.progress, "progress"),
@@ -268,6 +266,15 @@ fn same_search(args: &ExploreArgs) -> String {
     ];
     for (_, name) in flags.iter().filter(|(is_given, _)| *is_given) {
         let _ = write!(options, " --{name}");
+    }
+    options
+}
+
+/// The options of the whole search: those of a run, and what was looked for among all.
+fn same_search(args: &ExploreArgs) -> String {
+    let mut options = same_run(args);
+    if let Some(most) = args.preemptions {
+        let _ = write!(options, " --preemptions {most}");
     }
     options
 }

@@ -2,7 +2,7 @@
 
 use crate::program::Word;
 
-/// More ways than this to go on from one choice are not tried.
+/// More ways than this to go on from one choice, or from all choices of one step, are not tried.
 pub(super) const MOST_WAYS: u32 = 100_000;
 
 /// Which way to take at each choice. The default takes the first at each; [`Choices::next`] moves to the next way.
@@ -11,12 +11,14 @@ pub struct Choices {
     /// For each choice met: which was taken, and of how many.
     taken: Vec<(u32, u32)>,
     at: usize,
+    /// How many ways were left behind.
+    passed: u32,
 }
 
 impl Choices {
     /// The ways as recorded by [`Choices::path`].
     pub fn replay(path: &[u32]) -> Choices {
-        Choices { taken: path.iter().map(|&choice| (choice, u32::MAX)).collect(), at: 0 }
+        Choices { taken: path.iter().map(|&choice| (choice, u32::MAX)).collect(), at: 0, passed: 0 }
     }
 
     /// One of `count`, which is not zero.
@@ -33,6 +35,9 @@ impl Choices {
     /// A number from `lo` to `hi`, which is not below; none if there are too many to try them all.
     pub fn between(&mut self, lo: Word, hi: Word) -> Option<Word> {
         let ways = u32::try_from(i64::from(hi) - i64::from(lo) + 1).ok().filter(|&ways| ways <= MOST_WAYS)?;
+        if self.passed > MOST_WAYS {
+            return None;
+        }
         Some(lo + self.pick(ways) as Word)
     }
 
@@ -51,6 +56,7 @@ impl Choices {
     pub fn next(&mut self) -> bool {
         self.taken.truncate(self.at);
         self.at = 0;
+        self.passed = self.passed.saturating_add(1);
         while let Some((choice, count)) = self.taken.last_mut() {
             if *choice + 1 < *count {
                 *choice += 1;
@@ -79,5 +85,20 @@ mod tests {
             }
         }
         assert_eq!(seen, [(0, 0), (0, 1), (0, 2), (1, 9)]);
+    }
+
+    /// Each choice is small, all of them together are not: that is said, and no way is passed over without a word.
+    #[test]
+    fn too_many_ways_in_all() {
+        let mut choices = Choices::default();
+        let refused = loop {
+            if choices.between(0, 999).and_then(|_| choices.between(0, 999)).is_none() {
+                break true;
+            }
+            if !choices.next() {
+                break false;
+            }
+        };
+        assert!(refused);
     }
 }

@@ -9,6 +9,7 @@
 mod compiler;
 
 use super::layout::IDLE;
+use super::rounds::Rounds;
 use super::{Choices, Event, Machine, Point};
 use crate::ast::BinOp;
 use crate::program::{ClaimId, MarkKind, NONE, OpId, UNSET, Word};
@@ -474,7 +475,11 @@ impl Run<'_> {
                 let at = self.base + local;
                 let outer = self.words[at];
                 let mut value = *all;
+                let rounds = Rounds::begin();
                 for n in lo..hi {
+                    if !rounds.next() {
+                        return None;
+                    }
                     self.words[at] = n;
                     if (self.eval(body)? != 0) != *all {
                         value = !*all;

@@ -1,5 +1,6 @@
 //! Expressions and places.
 
+use super::rounds::Rounds;
 use super::{ErrorKind, Machine};
 use crate::ast::BinOp;
 use crate::program::{Expr, NONE, Place, UNBOUNDED, UNSET, Word};
@@ -39,7 +40,11 @@ impl Machine<'_> {
                 let at = self.local_at(thread, local.index());
                 let outer = words[at];
                 let mut value = *all;
+                let rounds = Rounds::begin();
                 for n in lo..hi {
+                    if !rounds.next() {
+                        return Err(ErrorKind::TooManyRounds);
+                    }
                     words[at] = n;
                     if (self.eval(words, thread, body)? != 0) != *all {
                         value = !*all;

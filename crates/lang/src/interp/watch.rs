@@ -1,5 +1,6 @@
 //! What an action accesses: places in the row, found before the action is done.
 
+use super::rounds::Rounds;
 use super::{Machine, State};
 use crate::ast::BinOp;
 use crate::program::{Action, Expr, Place, Word};
@@ -66,7 +67,8 @@ impl Machine<'_> {
                 let (Ok(lo), Ok(hi)) = (lo, hi) else { return };
                 let at = self.local_at(thread, local.index());
                 let outer = words[at];
-                for n in lo..hi {
+                let rounds = Rounds::begin();
+                for n in (lo..hi).take_while(|_| rounds.next()) {
                     words[at] = n;
                     self.reads(words, thread, body, seen);
                 }

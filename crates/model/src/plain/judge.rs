@@ -79,6 +79,11 @@ impl<'p> Judge<'p> {
         if set.is_empty() { None } else { Some(self.number(set)) }
     }
 
+    /// See [`Reference::leaves_open`].
+    pub fn leaves_open(&self, wrong: &crate::Wrong) -> bool {
+        self.reference.leaves_open(wrong)
+    }
+
     /// Tries every order of the history of a run.
     pub fn recheck(&mut self, steps: &[crate::TraceStep]) -> bool {
         crate::trace::recheck(&mut self.reference, steps)

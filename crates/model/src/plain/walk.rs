@@ -8,7 +8,7 @@ use linpoint_lang::interp::State;
 
 use super::{Moved, Next, Plain, Plainly, Whole, nothing};
 use crate::client::Workload;
-use crate::explore::{Explored, Limit, Verdict, Violation};
+use crate::explore::{Explored, Limit, Verdict};
 
 /// A run longer than this goes round.
 const LONGEST: usize = 2_000;
@@ -34,15 +34,15 @@ pub fn walk_plainly(program: &Program, workload: &Workload, plainly: &Plainly, s
         taken += 1;
         // How likely a thread is to go on that just moved: some runs switch at every step, some hardly ever.
         let stays = [0.0, 0.5, 0.8, 0.95][rng.below(4) as usize];
-        if let Some(violation) = plain.run(initial.clone(), stays, &mut rng, &mut taken) {
-            break Verdict::Violated(violation);
+        if let Some(verdict) = plain.run(initial.clone(), stays, &mut rng, &mut taken) {
+            break verdict;
         }
     };
     Explored { states: taken, transitions: taken as u64, ..nothing(verdict, start) }
 }
 
 impl Plain<'_> {
-    fn run(&mut self, mut at: Whole, stays: f64, rng: &mut Rng, taken: &mut usize) -> Option<Violation> {
+    fn run(&mut self, mut at: Whole, stays: f64, rng: &mut Rng, taken: &mut usize) -> Option<Verdict> {
         let threads = self.machine.threads;
         let mut way: Vec<(Moved, State)> = Vec::new();
         let mut last = None;
@@ -69,7 +69,7 @@ impl Plain<'_> {
                     way.push((by, whole.state.clone()));
                     at = whole;
                 }
-                Next::Bad(bad) => return Some(self.violation(way, bad)),
+                Next::Bad(bad) => return Some(self.wrong(way, bad)),
                 Next::Cut => break,
             }
         }
