@@ -34,6 +34,7 @@ use crate::trace::{Recorder, Trace};
 mod claims;
 mod decide;
 mod handle;
+mod probe;
 mod shim;
 mod spare;
 mod spawn;
@@ -152,6 +153,8 @@ pub struct Execution {
     newly_fair: bool,
     /// Did anybody ever have to let others go first?
     held_back: bool,
+    /// A loop that is being tried.
+    probing: Option<probe::Probe>,
     /// The schedule of a run that is made again.
     again: Vec<ThreadId>,
     /// Are states compared?
@@ -225,6 +228,7 @@ impl Execution {
             fair: false,
             newly_fair: false,
             held_back: false,
+            probing: None,
             again: Vec::new(),
             compares: false,
             hidden_state: false,
@@ -258,9 +262,11 @@ impl Execution {
         // SAFETY: `this` is this execution, and `self` is not used until the loop is done.
         unsafe {
             drive(this, program);
+            (*this).learn();
             while (*this).suspected {
                 (*this).begin_again(follows);
                 drive(this, program);
+                (*this).learn();
             }
         }
         CURRENT.set(std::ptr::null_mut());
@@ -359,7 +365,7 @@ impl Execution {
         Some(sum)
     }
 
-    /// Do steps touch more since the latest run than in those before it? Then the strategy must begin anew
+    /// Do steps touch more since the latest run than in those before it, or are there more of them? Then the strategy must begin anew
     /// ([`Strategy::restart`]).
     pub fn newly_fair(&self) -> bool {
         self.newly_fair

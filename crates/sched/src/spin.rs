@@ -6,9 +6,8 @@
 //!
 //! "Exactly the local state" is taken literally: the registers that survive a call and every byte of the fiber's
 //! stack are hashed at the head of the turn. A loop with a bound keeps its counter there, so it is never mistaken for
-//! a spin; so do the values of `thread_local!`, which count as well. What escapes is a counter on the heap: a loop
-//! that turns at most n times by such a counter would be taken for a spin that waits, and that is reported as a
-//! livelock, not passed over.
+//! a spin; so do the values of `thread_local!`, which count as well. A counter that is kept elsewhere, on the heap or in a static, is not
+//! seen, so loops are tried before they are taken for spins (`execution/probe.rs`).
 //!
 //! A turn may also take a lock, look at what it protects, and release it: all is as it was at its end. But it was not
 //! in between, and others can tell: a `try_lock` fails only while the turn lasts. What can be left out is such a turn that
@@ -277,6 +276,11 @@ impl Spin {
 
     fn taken_from(&self, from: usize) -> impl Iterator<Item = &Taken> {
         self.taken.iter().filter(move |taken| taken.at >= from)
+    }
+
+    /// It does not wait, wherever it has been.
+    pub(crate) fn go_on(&mut self) {
+        self.turn = None;
     }
 
     /// It was chosen to go on. Had it only read?

@@ -484,6 +484,11 @@ impl Execution {
             return None;
         }
         self.compute_enabled();
+        if self.probing.is_some() {
+            let chosen = self.try_on()?;
+            self.begin_step(chosen);
+            return Some(chosen);
+        }
         self.drain()
     }
 

@@ -8,6 +8,7 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::decide::push_within;
+use super::probe::goes_on;
 use super::{Abandoned, CURRENT, Execution, MANY, Mode, claims, decide, resume};
 use crate::event::{Access, Action, Effect, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::Failure;
@@ -189,8 +190,13 @@ impl Handle {
             for (from, size) in thread.locals.bytes() {
                 state = local_state::mix(state, from, size);
             }
-            match thread.spin.arrive(loc, site, state) {
-                Arrival::New => {}
+            let arrival = match thread.spin.arrive(loc, site, state) {
+                Arrival::New => Arrival::New,
+                waits @ Arrival::Waits { .. } => goes_on(waits, me.believe(loc, site)),
+            };
+            let thread = &mut me.threads[current.index()];
+            match arrival {
+                Arrival::New => thread.spin.go_on(),
                 Arrival::Waits { visits } => {
                     thread.turns.at_head = visits;
                     me.spinning.insert(current);
@@ -459,6 +465,7 @@ impl Handle {
         unsafe {
             let me = &mut *self.0;
             if me.mode != Mode::Exploring {
+                me.leave_loop();
                 return;
             }
             let _outside = heap::Outside::enter();

@@ -4,6 +4,7 @@
 mod cells;
 mod channels;
 mod condvar;
+mod counted;
 mod explore;
 mod fair;
 mod misuse;
