@@ -15,7 +15,7 @@ use crate::monitor::Monitor;
 use crate::pack::Packer;
 use crate::progress::Demand;
 use crate::reference::Reference;
-use crate::search::search;
+use crate::search::{Turn, search};
 use crate::second_look;
 use crate::steps::Explorer;
 use crate::store::{FIRST, Store};
@@ -253,7 +253,7 @@ pub fn explore_watched(
                 let found = search(&mut explorer, state.clone(), &mut store, bounds, start, watch);
                 (transitions, can_end) = (explorer.transitions, explorer.can_end);
                 match found {
-                    (Verdict::Holds, depth) if says_nothing(&explorer, &store) => {
+                    (Verdict::Holds, depth) if says_nothing(&explorer, &store, bounds) => {
                         (Verdict::Unknown(Limit::Nothing), depth)
                     }
                     (Verdict::Holds, depth) => {
@@ -283,7 +283,7 @@ pub fn explore_watched(
 }
 
 /// Did no operation return in any run, or was none called? What a program without a specification has to say, it says with errors and asserts: that it returns is not needed.
-fn says_nothing(explorer: &Explorer<'_>, store: &Store) -> bool {
+fn says_nothing(explorer: &Explorer<'_>, store: &Store, bounds: &Bounds) -> bool {
     let threads = explorer.machine.threads;
     if (0..threads).all(|thread| explorer.workload.calls(thread) == 0) {
         return true;
@@ -293,7 +293,7 @@ fn says_nothing(explorer: &Explorer<'_>, store: &Store) -> bool {
     }
     let mut next = Some(FIRST);
     while let Some(id) = next {
-        let full = explorer.state_of(store.get(id));
+        let full = explorer.state_of(Turn::split(store.get(id), bounds).0);
         let returned =
             |thread: usize| full.made[thread] > 0 && explorer.machine.pc(&full.state, thread).is_none();
         if (0..threads).any(returned) {

@@ -43,6 +43,9 @@ enum Source<'p> {
 /// More steps than this of one operation of a `spec` are not tried; what is missing then is said ([`Reference::leaves_open`]).
 const MAX_STEPS: usize = 200_000;
 
+/// More outcomes than this of one call are not kept: a few open calls with so many each have more combinations than can be told apart.
+const MAX_OUTCOMES: usize = 400;
+
 /// The specification of a program.
 pub(crate) struct Reference<'p> {
     program: &'p Program,
@@ -250,6 +253,10 @@ impl<'p> Reference<'p> {
             found.into_iter().map(|(value, state)| (self.result_value(value), self.state(state))).collect();
         numbered.sort_unstable();
         numbered.dedup();
+        if numbered.len() > MAX_OUTCOMES {
+            numbered.truncate(MAX_OUTCOMES);
+            self.cut.insert((state, call));
+        }
         numbered
     }
 }

@@ -172,6 +172,24 @@ fn lock_freedom() {
     assert_eq!(small("corpus/correct/treiber.lin", "--progress").code, 0);
 }
 
+/// A run that goes on for ever, or cannot come to a good end, is found so when it is taken again with the options that are printed.
+#[test]
+fn runs_without_an_end_are_taken_again() {
+    let round = b"object R { shared x: int; op a() { while x == 0 { } } spec { op a() { } } }";
+    let all = ["--threads", "2", "--ops", "1"];
+    for flag in [None, Some("--progress"), Some("--lock-free"), Some("--obstruction-free")] {
+        let options: Vec<&str> = ["explore", "-"].into_iter().chain(all).chain(flag).collect();
+        let ran = linpoint(&options, round);
+        assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+        let first = ran.out.lines().next().expect("it says something");
+        let again =
+            ran.out.lines().find_map(|line| line.trim().strip_prefix("once more: ")).expect("a token");
+        let options: Vec<&str> = ["explore", "-"].into_iter().chain(again.split(' ')).collect();
+        let replayed = linpoint(&options, round);
+        assert_eq!((replayed.code, replayed.out.lines().next()), (1, Some(first)), "{again}");
+    }
+}
+
 const COUNTERS: &[u8] = b"object Good : counter { shared x: int; op increment() { atomic { x = x + 1 } } op get() -> int { return x } }
 object Bad : counter { shared x: int; op increment() { x = x + 1 } op get() -> int { return x } }
 ";

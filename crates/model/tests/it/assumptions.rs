@@ -13,7 +13,11 @@ fn program(text: &str) -> Program {
 }
 
 fn word(explored: &Explored) -> &'static str {
-    match &explored.verdict {
+    word_of(&explored.verdict)
+}
+
+fn word_of(verdict: &Verdict) -> &'static str {
+    match verdict {
         Verdict::Holds => "holds",
         Verdict::Violated(_) => "violated",
         Verdict::Unknown(_) => "unknown",
@@ -232,6 +236,70 @@ fn long_ways_alone() {
     };
     assert!(matches!(of("1000"), Verdict::Holds));
     assert!(matches!(of("1000000"), Verdict::Unknown(Limit::Alone)));
+}
+
+/// An operation of a specification is followed to its end, whichever way it goes; where that is too much, what it does not explain is not known.
+#[test]
+fn long_operations_of_a_specification() {
+    let said = |spec: &str, answer: &str| {
+        let text = format!(
+            "object P {{ op a() -> int {{ return {answer} }} spec {{ op a() -> int {{ {spec} }} }} }}"
+        );
+        let program = program(&text);
+        let workload = Workload::usual(&program, 2, 1);
+        let bounds = Bounds { time: Some(std::time::Duration::from_secs(60)), ..Bounds::default() };
+        let plain = explore_plainly(&program, &workload, &Plainly::default()).verdict;
+        let explored = explore(&program, &workload, Mode::Anywhere, &bounds).verdict;
+        let open = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Limit::Specification));
+        // Which outcomes are left out is a matter of the order in which they are met; never is it taken for a violation.
+        match (open(&plain), open(&explored)) {
+            (false, false) => assert_eq!(word_of(&plain), word_of(&explored), "{text}"),
+            (true, true) => return "open",
+            (_, open) => assert_eq!(word_of(if open { &plain } else { &explored }), "holds", "{text}"),
+        }
+        word_of(&explored)
+    };
+    let counts = "i = 0; while i < 20000 { i = i + 1 }; return i";
+    assert_eq!((said(counts, "20000"), said(counts, "20001")), ("holds", "violated"));
+    let chooses = "s = 1; for i in 0..12 { choose { s = s + 1 } or { s = s * 2 } }; return s";
+    assert_eq!((said(chooses, "13"), said(chooses, "12")), ("holds", "violated"));
+    let too_long = "i = 0; while i < 2000000 { i = i + 1 }; return i";
+    assert_eq!(said(too_long, "2000000"), "open");
+    let too_many = "x = choose 0..150; y = choose 0..150; return x * 150 + y";
+    assert_eq!(said(too_many, "11325"), "open");
+    // It allows nothing, as it never ends.
+    assert_eq!(said("x = 1; loop { x = 1 }", "1"), "violated");
+}
+
+/// Where nothing returns there is nothing to judge.
+#[test]
+fn nothing_returns() {
+    let text = "object P {
+      shared go: bool = false
+      op a() -> int { assume go; return 1 }
+      spec { op a() -> int { return 2 } }
+      client nobody { thread { } }
+    }";
+    let program = program(text);
+    let bounds = Bounds { deadlocks: false, ..Bounds::default() };
+    for workload in [Workload::of(&program.clients[0]), Workload::general(&program, 2, 1)] {
+        let verdict = explore(&program, &workload, Mode::Anywhere, &bounds).verdict;
+        assert!(matches!(verdict, Verdict::Unknown(Limit::Nothing)), "{verdict:?}");
+    }
+}
+
+/// Choices and quantifiers multiply within one step: that is a limit, in time.
+#[test]
+fn too_much_in_one_step() {
+    let of = |body: &str| {
+        let program = program(&format!("object P {{ shared n: int; op a() {{ {body} }} }}"));
+        explore(&program, &Workload::usual(&program, 2, 1), Mode::Anywhere, &Bounds::default()).verdict
+    };
+    let choices =
+        of("atomic { x = choose 0..1000; y = choose 0..1000; z = choose 0..1000; assume x + y + z == n }");
+    assert!(matches!(choices, Verdict::Unknown(Limit::Ways)), "{choices:?}");
+    let values = of("assert all i in 0..3000: all j in 0..3000: i + j >= n");
+    assert!(matches!(values, Verdict::Unknown(Limit::Rounds)), "{values:?}");
 }
 
 /// A choice of too many values is a limit at once.

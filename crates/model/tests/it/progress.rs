@@ -54,6 +54,27 @@ fn of_the_corpus() {
     }
 }
 
+/// A thread that could leave a loop and does not, whether others can notice that it turns or not.
+#[test]
+fn a_choice_that_is_never_made() {
+    for body in [
+        "loop { choose { z = 1 } or { return } }",
+        "loop { z = choose 0..2; if z == 1 { return } }",
+        "n = 1; loop { z = n; if z == choose 0..2 { return } }",
+        "loop { z = m; if z == choose 0..2 { return } }",
+    ] {
+        let text = format!(
+            "object P {{ shared n: int; shared m: int; op a() {{ {body} }} spec {{ op a() {{ }} }} }}"
+        );
+        let (programs, wrong) = compile(&text);
+        assert!(wrong.iter().all(|d| !d.is_error()), "{wrong:?}");
+        let workload = Workload::usual(&programs[0], 2, 1);
+        assert_eq!(said(&programs[0], &workload, Demand::LockFree), "GoesRound", "{body}");
+        assert_eq!(said(&programs[0], &workload, Demand::ObstructionFree), "GoesRoundAlone", "{body}");
+        assert_eq!(said(&programs[0], &workload, Demand::GoodEnd), "holds", "{body}");
+    }
+}
+
 /// Two that undo each other's work for ever: each alone returns at once.
 #[test]
 fn a_livelock() {
