@@ -10,18 +10,19 @@
 //! intervals the order is looked for ([`crate::order`]), and the same holds.
 //!
 //! This file: the stages of a run. `checker/exact.rs`, `checker/spans.rs`, `checker/versions.rs`: what happens at an event, by the
-//! kind of order.
+//! kind of order. `checker/writes.rs`: when a write shows.
 
 mod clash;
 mod exact;
 mod pending;
 mod spans;
 mod versions;
+mod writes;
 
 use linpoint_history::Signature;
 
 use crate::blame::{self, Case};
-use crate::event::{Event, ObjectId, ThreadId, Write};
+use crate::event::{Event, ObjectId, ThreadId};
 use crate::finding::{Blame, Cause, Finding, Found, Mistake, Refused, Unknown};
 use crate::merge::{Answer, Marks, Merge, OpIndex, Slot};
 use crate::model::Model;
@@ -480,50 +481,6 @@ impl Checker {
     /// The log breaks off: what was found is told, what was not is not.
     fn break_off(&mut self) {
         self.end_spans(End::Torn);
-    }
-
-    /// Everything but commits and returns.
-    fn take_other(&mut self, number: u64, slot: Slot) -> Result<Option<ThreadId>, Trouble> {
-        match slot {
-            Slot::Block(thread, writes) => self.writes(number, thread, writes),
-            Slot::Write(thread, write) => {
-                if let Some(write) = self.sections.write(number, thread, write) {
-                    self.refine.write(number, thread, write);
-                }
-            }
-            Slot::Acquire(thread, lock) => self.sections.acquire(thread, lock).map_err(mistake)?,
-            Slot::Release(thread, lock) => {
-                let writes = self.sections.release(thread, lock).map_err(mistake)?;
-                self.late_writes(thread, writes);
-            }
-            Slot::Internal(thread) => {
-                let writes = self.sections.commit(thread);
-                self.late_writes(thread, writes);
-                self.internal += 1;
-                return Ok(Some(thread));
-            }
-            Slot::Stray(stray) => return Err(mistake(*stray)),
-            _ => {}
-        }
-        Ok(None)
-    }
-
-    /// The writes that a commit makes visible.
-    #[inline]
-    fn commit_writes(&mut self, number: u64, thread: ThreadId, writes: Vec<Write>) {
-        if self.refine.has_view() {
-            let waiting = self.sections.commit(thread);
-            self.late_writes(thread, waiting);
-            self.writes(number, thread, writes);
-        }
-    }
-
-    fn writes(&mut self, number: u64, thread: ThreadId, writes: Vec<Write>) {
-        writes.into_iter().for_each(|write| self.refine.write(number, thread, write));
-    }
-
-    fn late_writes(&mut self, thread: ThreadId, writes: Vec<(u64, Write)>) {
-        writes.into_iter().for_each(|(number, write)| self.refine.write(number, thread, write));
     }
 
     /// A commit of a kind that does not go with those before.

@@ -26,6 +26,7 @@
 //! The writes behind a view go to a shadow. A block takes effect at its number, all of it. Single writes take effect at their
 //! numbers too, unless their thread is between an acquire and its release: then at the thread's next commit, or at the release of the last lock, whichever
 //! comes first. (Nobody else can see them before: that is what the lock is for.)
+//! Writes to one place take effect in the order of their numbers: one that waits while a later one to the same place takes effect is dropped.
 //! The view must equal the specification's after each commit, and after each internal commit of the object's own threads.
 //! Where operations commit with windows, their writes lie inside the windows, and the views are compared where no window is open.
 

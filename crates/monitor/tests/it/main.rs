@@ -13,6 +13,7 @@ mod memory;
 mod models;
 mod play;
 mod reference;
+mod sections;
 
 /// The log's own sources once more, with the explorer's atomics under them.
 #[allow(dead_code, unused_imports)]
