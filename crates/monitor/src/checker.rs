@@ -26,6 +26,7 @@ use crate::event::{Event, ObjectId, ThreadId};
 use crate::finding::{Blame, Cause, Finding, Found, Mistake, Refused, Unknown};
 use crate::merge::{Answer, Marks, Merge, OpIndex, Slot};
 use crate::model::Model;
+use crate::order::frontier::Config;
 use crate::order::search::Task;
 use crate::order::spans::Spans;
 use crate::order::versions::Versions;
@@ -62,6 +63,8 @@ pub struct Checker {
     pending: Vec<Task>,
     /// Were there too many of them to remember?
     forgotten: bool,
+    /// The operation that takes effect exactly here, and what could be the case before: kept while operations that were dropped may come in.
+    before: Option<(Vec<Config>, Task)>,
     /// Versions: operations that had taken effect when the views were last compared.
     viewed: u64,
     /// Internal commits.
@@ -137,6 +140,7 @@ impl Checker {
             judged: 0,
             committed: 0,
             pending: Vec::new(),
+            before: None,
             forgotten: false,
             viewed: 0,
             internal: 0,

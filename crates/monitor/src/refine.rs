@@ -106,6 +106,13 @@ impl Refine {
         }
     }
 
+    /// A comparison that said nothing is made once more.
+    pub fn forget_comparison(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.compared -= 1;
+        }
+    }
+
     /// Is there a view to compare?
     pub fn has_view(&self) -> bool {
         self.view.is_some()

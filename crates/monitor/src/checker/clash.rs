@@ -96,6 +96,7 @@ impl Checker {
                 let Stage::Clashing(clash) = std::mem::replace(&mut self.stage, Stage::Following) else {
                     return;
                 };
+                self.refine.forget_comparison();
                 self.begin_again(number, clash.thread, clash.task.map(|task| task.call));
             }
             return;

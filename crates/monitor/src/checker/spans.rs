@@ -84,6 +84,7 @@ impl Checker {
             return;
         }
         let op = index.map(|index| index as OpIndex);
+        self.before.take_if(|_| call.is_none());
         match self.compare_configurations(number, thread, op) {
             Ok(()) => self.follow(),
             Err(trouble) => self.stop(number, trouble),
@@ -94,10 +95,15 @@ impl Checker {
     fn repeat(&mut self, again: &[Past], from: u64) -> Result<(), Trouble> {
         let mut opened = 0;
         self.pending.sort_by_key(|task| task.call);
-        for past in again {
+        let viewed = self.refine.has_view();
+        for (at, past) in again.iter().enumerate() {
             let number = past.commit;
             self.open_pending(from, number, &mut opened)?;
             let Order::Spans(spans) = &mut self.order else { return Ok(()) };
+            if viewed && at + 1 == again.len() {
+                let before = spans.frontier().and_then(|frontier| frontier.before());
+                self.before = before.map(|configs| (configs, past.task(u64::MAX)));
+            }
             let done = (|| {
                 spans.open(number, &self.merge.ops)?;
                 let Some(frontier) = spans.frontier() else { return Ok(()) };
@@ -190,8 +196,13 @@ impl Checker {
     fn close(&mut self, number: u64, op: OpIndex) -> Result<(), Trouble> {
         let thread = self.merge.ops[op as usize].thread;
         self.commit_writes(number, thread, Vec::new());
+        let viewed = self.refine.has_view();
         let Order::Spans(spans) = &mut self.order else { return Ok(()) };
         let open = &self.merge.ops[op as usize];
+        if viewed && !open.window && !spans.whole {
+            let before = spans.frontier().and_then(|frontier| frontier.before());
+            self.before = before.map(|configs| (configs, open.task(u64::MAX)));
+        }
         if let Err(halt) = spans.close(number, op, open, self.refine.touched()) {
             let operation = open.task(u64::MAX);
             return Err(self.halted(halt, number, operation));
@@ -218,6 +229,7 @@ impl Checker {
         thread: ThreadId,
         op: Option<OpIndex>,
     ) -> Result<(), Trouble> {
+        let before = self.before.take();
         if !self.refine.has_view() {
             return Ok(());
         }
@@ -233,8 +245,13 @@ impl Checker {
                 Ok(())
             }
             Err(differs) => {
-                // An operation that was dropped may have taken effect by now, though no answer shows it.
-                let Some(more) = frontier.further(self.refine.touched()) else {
+                // An operation that was dropped may have taken effect by now, though no answer shows it: before an operation that took effect at this very number, but not after it.
+                let touched = self.refine.touched();
+                let more = match before {
+                    Some((configs, last)) => frontier.further_before(configs, &last, touched),
+                    None => frontier.further(touched),
+                };
+                let Some(more) = more else {
                     let configurations = self.limits.configurations;
                     return Err(found(Found::Unknown(Unknown::Orders { open: 0, configurations })));
                 };

@@ -34,6 +34,12 @@ pub(crate) struct Config {
     pub done: u128,
 }
 
+impl Config {
+    fn fork(&self) -> Config {
+        Config { model: self.model.fork(), done: self.done }
+    }
+}
+
 struct Span {
     task: Task,
     part: Option<Value>,
@@ -101,18 +107,41 @@ impl Frontier {
         Ok(())
     }
 
+    /// Copies of the configurations, where there are operations that stay open for ever: for [`Frontier::further_before`].
+    pub fn before(&self) -> Option<Vec<Config>> {
+        (self.optional != 0).then(|| self.configs.iter().map(Config::fork).collect())
+    }
+
     /// The configurations that operations lead to which stay open for ever, one or more of them. `None` where there are too many.
     pub fn further(&self, touched: &mut Vec<Value>) -> Option<Vec<Config>> {
+        self.reach(self.configs.iter().map(Config::fork).collect(), touched)
+    }
+
+    /// The same from these configurations, and then `last`: nothing may come after it.
+    pub fn further_before(
+        &self,
+        configs: Vec<Config>,
+        last: &Task,
+        touched: &mut Vec<Value>,
+    ) -> Option<Vec<Config>> {
         let mut found = Table::default();
-        let fork = |config: &Config| Config { model: config.model.fork(), done: config.done };
-        let mut queue: Vec<Config> = self.configs.iter().map(fork).collect();
+        for Config { model, done } in self.reach(configs, touched)? {
+            for model in outcomes(last, &*model, touched, &mut String::new()) {
+                found.insert(Config { model, done });
+            }
+        }
+        Some(found.take())
+    }
+
+    fn reach(&self, mut queue: Vec<Config>, touched: &mut Vec<Value>) -> Option<Vec<Config>> {
+        let mut found = Table::default();
         while let Some(config) = queue.pop() {
             for place in ones(self.optional & !config.done) {
                 let Some(span) = &self.open[place as usize] else { continue };
                 for model in outcomes(&span.task, &*config.model, touched, &mut String::new()) {
                     let after = Config { model, done: config.done | 1 << place };
                     if !after.model.same(&*config.model) && !found.contains(&after) {
-                        queue.push(fork(&after));
+                        queue.push(after.fork());
                         found.insert(after);
                     }
                 }

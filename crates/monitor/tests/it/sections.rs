@@ -67,3 +67,25 @@ fn hand_over_hand() {
         Conclusion::Clean,
     );
 }
+
+/// An operation that was dropped after its write showed, and reads that do not see it: whenever it took effect, the state and an answer do not go together.
+#[test]
+fn a_dropped_operation_comes_before_what_saw_its_write() {
+    let log = |gets: usize, key: u64, answer: &str| {
+        let get = format!("2 call get {key}\n 2 commit\n 2 return {answer}\n");
+        format!("1 call insert [1,1]\n 1 acquire 1\n 1 write 1=[1,1]\n 1 release 1\n 1 abandon\n{}", get.repeat(gets))
+    };
+    for gets in 1..6 {
+        for commits in [Commits::Marked, Commits::Windows] {
+            for (key, answer, expected) in [
+                (1, "null", Conclusion::Unknown),
+                (1, "1", Conclusion::Clean),
+                (2, "null", Conclusion::Clean),
+            ] {
+                let summary = judge(&log(gets, key, answer), commits);
+                assert_eq!(summary.conclusion, expected, "{gets} {key} {answer} {commits:?}: {summary:?}");
+                assert!(summary.views <= summary.operations + summary.internal, "{summary:?}");
+            }
+        }
+    }
+}
