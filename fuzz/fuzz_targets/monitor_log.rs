@@ -18,8 +18,8 @@ fuzz_target!(|bytes: &[u8]| {
     let spec = ["map", "multiset", "queue", "lock"][usize::from(first & 3)];
     let commits = ["marked", "intervals"][usize::from(first >> 2 & 1)];
     let description =
-        Description { name: "x".into(), spec: spec.into(), view: spec.into(), commits: commits.into() };
-    let Ok(mut writer) = Writer::new(Vec::new(), u64::from(first >> 3 & 1)) else { return };
+        Description { name: "x".into(), spec: spec.into(), view: spec.into(), commits: commits.into(), operations: Vec::new() };
+    let Ok(mut writer) = Writer::new(Vec::new(), (first >> 3 & 1 == 1).then_some(1)) else { return };
     let _ = writer.frame(&Frame::Object(ObjectId(0), description));
     for (thread, part) in rest.chunks(64).enumerate() {
         let words: Vec<u64> = part

@@ -132,6 +132,9 @@ fn fault(log: &Path, error: RefineError) -> Fault {
         ),
         RefineError::Spec(error) => at(error.to_string(), "`linpoint specs` lists what is built in"),
         RefineError::Custom(_) => at(error.to_string(), "`linpoint specs` lists what is built in"),
+        RefineError::Nameless(_) | RefineError::NoOperation { .. } => {
+            at(error.to_string(), "name a specification with --spec that has the operations that were logged")
+        }
         error => at(error.to_string(), "leave out --view, or log with `.view(…)`"),
     }
 }

@@ -191,6 +191,11 @@ impl Checker {
         self.left_out = true;
     }
 
+    /// This thread has not ended: it is no mistake that it holds a lock.
+    pub fn goes_on(&mut self, thread: ThreadId) {
+        self.sections.goes_on(thread);
+    }
+
     /// Events with smaller numbers take no room any more, or about so; once the object is decided none do.
     pub fn judged_up_to(&self) -> u64 {
         match (&self.stage, &self.order) {

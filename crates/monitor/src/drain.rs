@@ -62,6 +62,8 @@ pub(crate) trait Sink {
     fn lost(&mut self, object: ObjectId, count: u64);
     /// At the end: what was taken of this object, all in all.
     fn counted(&mut self, object: ObjectId, counts: Counts);
+    /// At the end: this thread has not ended.
+    fn running(&mut self, thread: ThreadId);
     /// A good moment to judge what was told.
     fn pause(&mut self);
 }
@@ -297,6 +299,12 @@ impl Drain {
     /// No more rounds: says how much there was, and closes the log file.
     pub(crate) fn close(&mut self, sink: &mut impl Sink) {
         self.place(u64::MAX, sink);
+        let running = self.members.iter().filter(|member| !member.ring.is_finished());
+        let running: Vec<ThreadId> = running.map(|member| member.thread).collect();
+        for thread in running {
+            self.keep(|file, _| file.frame(&Frame::Running(thread)));
+            sink.running(thread);
+        }
         let counts: Vec<(ObjectId, Counts)> =
             self.objects.iter().map(|object| (object.watched.id, object.counts)).collect();
         for (object, counts) in &counts {

@@ -1,35 +1,42 @@
 //! The log as a file: written while the program runs, checked later, after a crash too.
 //!
-//! A head of 24 bytes (`LINPLOG` and a version byte, the error bound of ticks or zero, the CRC-32 of these 16 bytes, four zeros), then frames. A frame is 16 bytes (kind, number, length
+//! A head of 24 bytes (`LINPLOG` and a version byte, the error bound of ticks (all ones for a bound of zero) or zero for numbers, the CRC-32 of these 16 bytes, four zeros), then frames. A frame is 16 bytes (kind, number, length
 //! of its content in bytes, sum; all little-endian 32-bit words) and its content, padded with zeros to
 //! eight bytes. The sum is the CRC-32 of the sum before (of the head, for the first frame), of kind, number and length, and of the content: so a frame that is changed, missing, in another place or there
 //! twice breaks the chain, and what stands before the break is what was written, from the beginning, with nothing left out.
 //!
 //! | kind | number | content |
 //! |---|---|---|
-//! | 1 object | object | name, specification, view, order of commits: four texts, each ended by a zero byte |
+//! | 1 object | object | name, specification, view, order of commits, then the names of the operations: texts, each ended by a zero byte |
 //! | 2 thread | thread | its name |
 //! | 3 records | thread | records as in [`crate::record`], whole ones |
 //! | 4 seal | object | every call that an event with a smaller number could have seen stands above |
 //! | 5 lost | object | how many records found no room so far |
 //! | 7 counts | object | how many records of it stand above, how many of them took a number, one more than the largest number, how many came after the end and were left out |
+//! | 8 running | thread | nothing: the thread had not ended when the end was asked for |
 //! | 6 end | 0 | how many objects there are: the program closed the log |
 //!
 //! A file that stops in the middle of a frame, or has a frame whose sum is wrong, is *torn*: what stands before is read, the rest is counted.
 //! A file without an end frame was not closed: operations open there are pending, and numbers that are missing were on their way. Only a log that was closed, whose counts are
 //! those of what was read, is a whole one; of any other the best that can be said is that nothing wrong was found in what there is.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read};
+use std::fs::File;
+use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub(crate) use create::Back;
+
 use crate::event::{Event, ObjectId, ThreadId};
+
+mod create;
 
 const MAGIC: &[u8; 7] = b"LINPLOG";
 const VERSION: u8 = 2;
 const HEAD: usize = 24;
+/// Stands for an error bound of zero, since zero stands for numbers.
+const NO_ERROR: u64 = u64::MAX;
 /// Longer frames are taken for garbage.
 const LONGEST: u32 = 1 << 28;
 
@@ -44,6 +51,8 @@ pub struct Description {
     pub view: String,
     /// `marked` or `intervals`.
     pub commits: String,
+    /// The names of its operations, which records know by their positions; none in older logs.
+    pub operations: Vec<String>,
 }
 
 /// A part of a log file.
@@ -63,6 +72,8 @@ pub enum Frame {
     Counts(ObjectId, Counts),
     /// The log was closed; so many objects there are.
     End(u64),
+    /// This thread had not ended then.
+    Running(ThreadId),
 }
 
 /// How much was logged of an object.
@@ -116,58 +127,29 @@ pub struct Writer<W = BufWriter<File>> {
 }
 
 impl Writer {
-    /// Creates the file. `error` is the error bound of ticks, 0 for numbers. A file that is there is moved aside: it may be all that is left of a run that was killed. Says where to.
-    pub fn create(path: &Path, error: u64) -> io::Result<(Writer, Option<PathBuf>)> {
-        let (file, moved) = create_new(path)?;
+    /// Creates the file. `error` is the error bound of ticks, none for numbers. A file that is there is moved aside: it may be all that is left of a run that was killed. Says where to, and
+    /// gives another way to the file, to read it back, if it is one.
+    pub(crate) fn create(
+        path: &Path,
+        error: Option<u64>,
+    ) -> io::Result<(Writer, Option<PathBuf>, Option<Back>)> {
+        let create::Created { file, regular, moved } = create::create(path)?;
+        let back = if regular { Some(Back::new(file.try_clone()?)) } else { None };
         let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file), error)?;
         // So that nobody takes it for an empty one. A disk that is full is told when there is something to write.
         let _ = writer.flush();
-        Ok((writer, moved))
-    }
-}
-
-/// A new file, and where the one went that was in its place.
-fn create_new(path: &Path) -> io::Result<(File, Option<PathBuf>)> {
-    let mut moved = None;
-    loop {
-        let found = match std::fs::metadata(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match OpenOptions::new().write(true).create_new(true).open(path) {
-                    // Somebody else was faster; what they made is not destroyed either.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                    file => return Ok((file?, moved)),
-                }
-            }
-            Err(error) => return Err(error),
-        };
-        if !found.is_file() || found.len() == 0 {
-            // A device or a pipe keeps nothing, and an empty file has nothing to lose.
-            return Ok((OpenOptions::new().write(true).open(path)?, moved));
-        }
-        let aside = aside(path)?;
-        std::fs::rename(path, &aside)?;
-        moved = Some(aside);
-    }
-}
-
-/// The first of `log.1`, `log.2`, … that is not there. The name is claimed by an empty file, so that nobody else's is replaced.
-fn aside(path: &Path) -> io::Result<PathBuf> {
-    let mut number = 1u64;
-    loop {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{number}"));
-        match OpenOptions::new().write(true).create_new(true).open(&name) {
-            Ok(_) => return Ok(name.into()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(error) => return Err(error),
-        }
+        Ok((writer, moved, back))
     }
 }
 
 impl<W: io::Write> Writer<W> {
-    /// Writes the head.
-    pub fn new(mut file: W, error: u64) -> io::Result<Writer<W>> {
+    /// Writes the head. `error` is the error bound of ticks, none for numbers.
+    pub fn new(mut file: W, error: Option<u64>) -> io::Result<Writer<W>> {
+        let error = match error {
+            None => 0,
+            Some(0) => NO_ERROR,
+            Some(error) => error.min(NO_ERROR - 1),
+        };
         let mut head = [0; HEAD];
         head[..7].copy_from_slice(MAGIC);
         head[7] = VERSION;
@@ -183,8 +165,8 @@ impl<W: io::Write> Writer<W> {
         self.content.clear();
         match frame {
             Frame::Object(object, description) => {
-                let Description { name, spec, view, commits } = description;
-                for text in [name, spec, view, commits] {
+                let Description { name, spec, view, commits, operations } = description;
+                for text in [name, spec, view, commits].into_iter().chain(operations) {
                     self.content.extend(text.bytes().filter(|byte| *byte != 0));
                     self.content.push(0);
                 }
@@ -208,6 +190,7 @@ impl<W: io::Write> Writer<W> {
                 self.content.extend([records, numbers, top, left_out].iter().flat_map(|n| n.to_le_bytes()));
                 self.write(7, object.0.into())
             }
+            Frame::Running(thread) => self.write(8, thread.0),
             Frame::End(objects) => {
                 self.content.extend(objects.to_le_bytes());
                 self.write(6, 0)
@@ -263,19 +246,12 @@ fn sum(words: [u32; 4], content: &[u8]) -> u32 {
 #[derive(Debug)]
 pub struct Reader<R> {
     from: R,
-    /// The error bound of ticks; 0 for numbers.
-    pub error: u64,
+    /// The error bound of ticks; none for numbers.
+    pub error: Option<u64>,
     good: u64,
     torn: bool,
     /// The sum of the frame before.
     sum: u32,
-}
-
-impl Reader<BufReader<File>> {
-    /// Opens a file.
-    pub fn open(path: &Path) -> Result<Self, LogError> {
-        Reader::new(BufReader::with_capacity(1 << 20, File::open(path)?))
-    }
 }
 
 impl<R: Read> Reader<R> {
@@ -292,9 +268,14 @@ impl<R: Read> Reader<R> {
         let sum = crc32fast::hash(&head[..16]);
         if got < HEAD || head[16..20] != sum.to_le_bytes() || head[20..] != [0; 4] {
             // The head itself is torn: there is nothing to read.
-            return Ok(Reader { from, error: 0, good: 0, torn: true, sum });
+            return Ok(Reader { from, error: None, good: 0, torn: true, sum });
         }
         let error = head[8..16].iter().rev().fold(0, |error, byte| error << 8 | u64::from(*byte));
+        let error = match error {
+            0 => None,
+            NO_ERROR => Some(0),
+            error => Some(error),
+        };
         Ok(Reader { from, error, good: HEAD as u64, torn: false, sum })
     }
 
@@ -352,7 +333,8 @@ fn read(kind: u32, number: u32, content: &[u8]) -> Option<Frame> {
             let text = String::from_utf8(content.to_vec()).ok()?;
             let mut texts = text.split_terminator('\0').map(str::to_owned);
             let (name, spec, view, commits) = (texts.next()?, texts.next()?, texts.next()?, texts.next()?);
-            Frame::Object(object()?, Description { name, spec, view, commits })
+            let operations = texts.collect();
+            Frame::Object(object()?, Description { name, spec, view, commits, operations })
         }
         2 => Frame::Thread(ThreadId(number), String::from_utf8(content.to_vec()).ok()?),
         3 => {
@@ -365,6 +347,7 @@ fn read(kind: u32, number: u32, content: &[u8]) -> Option<Frame> {
         4 => Frame::Seal(object()?, count()?),
         5 => Frame::Lost(object()?, count()?),
         6 => Frame::End(count()?),
+        8 if content.is_empty() => Frame::Running(ThreadId(number)),
         7 => {
             let (words, []) = content.as_chunks::<8>() else { return None };
             let [records, numbers, top, left_out] =

@@ -113,6 +113,14 @@ pub enum MonitorError {
     /// Locks know their owners.
     #[error("`{0}` cares who calls, and with ticks the operations of one thread may overlap; use numbers")]
     NeedsThreads(String),
+    /// A record has a byte for the operation.
+    #[error("the specification of `{0}` has {1} operations; a log tells 256 apart")]
+    TooManyOperations(String, usize),
+    /// A state is of one moment, and with ticks nothing has an exact place.
+    #[error(
+        "`{0}` asks for its view, and with ticks none can be compared; use numbers, or leave the view out"
+    )]
+    ViewOfTicks(String),
     /// Streams need exact stamps.
     #[error("`stream` needs numbers for stamps: those of ticks are widened when they are checked")]
     StreamOfTicks,
@@ -262,14 +270,15 @@ impl Builder {
         if self.stream.is_some() && self.stamps != Stamps::Numbers {
             return Err(MonitorError::StreamOfTicks);
         }
-        let (writer, moved) = match &self.file {
+        let (writer, moved, back) = match &self.file {
             Some(path) => {
                 let created = Writer::create(path, verifier::error_bound(self.stamps));
-                let (writer, moved) = created.map_err(|error| MonitorError::LogFile(path.clone(), error))?;
-                (Some(writer), moved)
+                let (writer, moved, back) =
+                    created.map_err(|error| MonitorError::LogFile(path.clone(), error))?;
+                (Some(writer), moved, back)
             }
             None if self.spill => return Err(MonitorError::SpillWithoutFile),
-            None => (None, None),
+            None => (None, None, None),
         };
         let registry = Arc::new(Registry::new(self.stamps, self.overflow, self.ring_words));
         let shared = Arc::new(Shared::default());
@@ -282,7 +291,7 @@ impl Builder {
             None => None,
         };
         let sample = self.sample;
-        let log = Log { writer, moved: moved.clone() };
+        let log = Log { writer, moved: moved.clone(), back };
         let verifier = Verifier::new(self, Arc::clone(&registry), Arc::clone(&shared), log);
         let thread = verifier.spawn().map_err(MonitorError::Thread)?;
         Ok(Monitor { registry, shared, thread: Some(thread), page, sample, moved })
@@ -364,6 +373,7 @@ impl Monitor {
             spec: spec.to_owned(),
             view: "none".to_owned(),
             commits: "marked".to_owned(),
+            operations: model.signature().operations.iter().map(|op| op.name.to_owned()).collect(),
         };
         Registration { monitor: self, description, model, view: None, commits: Commits::Marked }
     }
@@ -456,15 +466,17 @@ impl Registration<'_> {
     /// Watches it from now on, from its initial state.
     ///
     /// # Errors
-    /// Where there are too many.
+    /// Where there are too many objects, or operations of this one, and where a view is asked for that cannot be compared.
     pub fn watch(self) -> Result<Object, MonitorError> {
-        let Registration { monitor, mut description, model, mut view, commits } = self;
+        let Registration { monitor, description, model, view, commits } = self;
         let signature = Arc::new(model.signature().clone());
         let registry = &monitor.registry;
-        if registry.stamps != Stamps::Numbers {
-            // With ticks nothing has an exact place, and a state is of one moment.
-            view = None;
-            description.view = "none".to_owned();
+        let operations = signature.operations.len();
+        if operations > 1 << u8::BITS {
+            return Err(MonitorError::TooManyOperations(description.name, operations));
+        }
+        if registry.stamps != Stamps::Numbers && view.is_some() {
+            return Err(MonitorError::ViewOfTicks(description.name));
         }
         let setup = |object| {
             let setup = Setup::new(object, model).with_commits(commits);

@@ -5,6 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use linpoint_history::Spec as _;
 use linpoint_history::specs::{self, SpecError};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -23,6 +24,10 @@ use crate::stamp::Stamps;
 use crate::ticks::Widen;
 use crate::verifier::{Checkers, React};
 
+mod renamed;
+
+use renamed::Renamed;
+
 /// Frames on their way to a sink.
 pub(crate) struct Follower<R> {
     reader: Reader<R>,
@@ -39,7 +44,7 @@ pub(crate) struct Follower<R> {
 
 impl<R: Read> Follower<R> {
     pub(crate) fn new(reader: Reader<R>) -> Follower<R> {
-        let widen = (reader.error > 0).then(|| Widen::new(reader.error));
+        let widen = reader.error.map(Widen::new);
         let (read, short) = (FxHashMap::default(), Vec::new());
         Follower { reader, widen, ended: false, garbled: false, read, short }
     }
@@ -92,6 +97,7 @@ impl<R: Read> Follower<R> {
                     }
                     sink.counted(object, counts);
                 }
+                Frame::Running(thread) => sink.running(thread),
                 Frame::End(objects) => {
                     self.ended = true;
                     let read = self.read.len() as u64;
@@ -120,6 +126,24 @@ pub enum RefineError {
         "object `{0}` was logged with a specification of the program's own; name a built-in one with --spec"
     )]
     Custom(String),
+    /// Records know operations by their positions in a specification, and nobody knows which that was.
+    #[error(
+        "the log does not say what the operations of `{0}` are called, so it cannot be checked with another specification"
+    )]
+    Nameless(String),
+    /// The specification has no such operation.
+    #[error("object `{object}` did `{operation}`, which `{spec}` does not have")]
+    NoOperation {
+        /// The object.
+        object: String,
+        /// What it did.
+        operation: String,
+        /// The specification that was asked for.
+        spec: String,
+    },
+    /// Ticks give nothing an exact place.
+    #[error("object `{0}` was logged with ticks, so no views can be compared")]
+    ViewOfTicks(String),
     /// No view can be compared.
     #[error("object `{0}` was logged without a built-in view, so there is none to compare")]
     NoView(String),
@@ -169,7 +193,7 @@ pub fn refine_from(
 ) -> Result<Refined, RefineError> {
     let reader = Reader::new(from)?;
     let error = reader.error;
-    let stamps = if error > 0 { Stamps::Ticks { error } } else { Stamps::Numbers };
+    let stamps = error.map_or(Stamps::Numbers, |error| Stamps::Ticks { error });
     let react = React {
         registry: Arc::new(Registry::new(stamps, crate::local::Overflow::Block, 64)),
         shared: Arc::new(Shared::default()),
@@ -178,7 +202,7 @@ pub fn refine_from(
         strays: Arc::default(),
     };
     let strays = Arc::clone(&react.strays);
-    let mut checkers = Checkers::new(Arc::new(react));
+    let mut checkers = Renamed::new(Checkers::new(Arc::new(react)), how);
     let mut follower = Follower::new(reader);
     let mut trouble = None;
     let mut entrant =
@@ -200,11 +224,11 @@ pub fn refine_from(
             break;
         }
     }
-    if let Some(trouble) = trouble {
+    if let Some(trouble) = trouble.or(checkers.trouble) {
         return Err(trouble);
     }
     let (ended, good_bytes) = (follower.ended, follower.reader.good_bytes());
-    let objects = checkers.finish(if ended { End::Complete } else { End::Torn });
+    let objects = checkers.checkers.finish(if ended { End::Complete } else { End::Torn });
     let torn_bytes = length.saturating_sub(good_bytes);
     let mut short = crate::verifier::strays(&strays);
     short.extend(follower.short);
@@ -232,7 +256,10 @@ fn enter(
         return Err(RefineError::Custom(name()));
     }
     let mut setup = Setup::new(object, models::model(specs::parse(spec)?));
-    if how.view && stamps == Stamps::Numbers {
+    if how.view && stamps != Stamps::Numbers {
+        return Err(RefineError::ViewOfTicks(name()));
+    }
+    if how.view {
         let view = View::named(&description.view).ok_or_else(|| RefineError::NoView(name()))?;
         setup = setup.with_view(view.shadow());
     }
@@ -240,6 +267,11 @@ fn enter(
         setup = setup.with_commits(Commits::Intervals);
     }
     let mut description = description.clone();
+    if description.operations.is_empty() {
+        // An older log: what it was logged with says what the operations are called.
+        let logged = specs::parse(&description.spec).map_err(|_| RefineError::Nameless(name()))?;
+        description.operations = renamed::names(logged.signature());
+    }
     if !how.view {
         description.view = "none".to_owned();
     }

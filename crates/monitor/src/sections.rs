@@ -111,7 +111,12 @@ impl Sections {
         self.threads.get(&thread).is_some_and(|section| !section.held.is_empty())
     }
 
-    /// A lock that was never released, if there is one.
+    /// This thread goes on after the end: it may hold locks there.
+    pub fn goes_on(&mut self, thread: ThreadId) {
+        self.holders.retain(|_, holder| *holder != thread);
+    }
+
+    /// A lock that was never released by a thread that has ended, if there is one.
     pub fn held_at_the_end(&self) -> Option<Mistake> {
         let (&lock, &thread) = self.holders.iter().min()?;
         Some(Mistake::NeverReleased { thread, lock })
@@ -179,8 +184,13 @@ mod tests {
                     overwritten += u64::from(there.insert(write.location, number).is_some());
                 }
                 for place in [Location(0), Location(1)] {
-                    let latest = past.iter().filter(|past| past.shows && past.place == place).map(|it| it.number);
-                    assert_eq!(there.get(&place).copied(), latest.max(), "seed {seed}, {place:?} at {number}");
+                    let latest =
+                        past.iter().filter(|past| past.shows && past.place == place).map(|it| it.number);
+                    assert_eq!(
+                        there.get(&place).copied(),
+                        latest.max(),
+                        "seed {seed}, {place:?} at {number}"
+                    );
                 }
             }
         }

@@ -49,7 +49,7 @@ impl fmt::Display for Stamps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Stamps::Numbers => f.write_str("numbers, the order is exact"),
-            Stamps::Ticks { error } => write!(f, "ticks, widened by {error}; views are not compared"),
+            Stamps::Ticks { error } => write!(f, "ticks, widened by {error}"),
         }
     }
 }

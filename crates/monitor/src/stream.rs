@@ -310,6 +310,10 @@ impl<S: Sink> Sink for Tee<'_, S> {
         self.sink.counted(object, counts);
     }
 
+    fn running(&mut self, thread: ThreadId) {
+        self.sink.running(thread);
+    }
+
     fn pause(&mut self) {
         if let Some(stream) = &mut self.stream {
             stream.tell(false);

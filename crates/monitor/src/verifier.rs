@@ -4,7 +4,7 @@
 //! drains into the log file and another follows the file.
 
 use std::collections::VecDeque;
-use std::io::IsTerminal;
+use std::io::{BufReader, IsTerminal};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use crate::checker::{Checker, Conclusion, End, Progress, Summary};
 use crate::drain::{Drain, Round, Sink};
-use crate::event::{Event, ObjectId};
-use crate::file::{Counts, Description, Reader, Writer};
+use crate::event::{Event, ObjectId, ThreadId};
+use crate::file::{Back, Counts, Description, LogError, Reader, Writer};
 use crate::local::Overflow;
 use crate::monitor::{Builder, Reaction, Shared};
 use crate::object::{PANIC, WAIT, Watched};
@@ -25,11 +25,11 @@ use crate::report::{Judged, Report, Shortfall};
 use crate::stamp::Stamps;
 use crate::stream::{Stream, Tee};
 
-/// The error bound that a log file notes; 0 for numbers.
-pub(crate) fn error_bound(stamps: Stamps) -> u64 {
+/// The error bound that a log file notes; none for numbers.
+pub(crate) fn error_bound(stamps: Stamps) -> Option<u64> {
     match stamps {
-        Stamps::Numbers => 0,
-        Stamps::Ticks { error } => error.max(1),
+        Stamps::Numbers => None,
+        Stamps::Ticks { error } => Some(error),
     }
 }
 
@@ -40,6 +40,7 @@ pub(crate) struct Verifier {
     shared: Arc<Shared>,
     drain: Drain,
     moved: Option<PathBuf>,
+    back: Option<Back>,
     /// Records about objects that nobody registered.
     strays: Arc<AtomicU64>,
     /// What the file that was spilled to says against what was judged.
@@ -51,6 +52,8 @@ pub(crate) struct Log {
     pub(crate) writer: Option<Writer>,
     /// Where the file went that was in its place.
     pub(crate) moved: Option<PathBuf>,
+    /// Another way to it, to read it back.
+    pub(crate) back: Option<Back>,
 }
 
 impl Verifier {
@@ -58,12 +61,13 @@ impl Verifier {
         settings: Builder,
         registry: Arc<Registry>,
         shared: Arc<Shared>,
-        Log { writer: file, moved }: Log,
+        Log { writer: file, moved, back }: Log,
     ) -> Verifier {
         // Where the program is not to wait for the verification, everything is taken, and what waits grows up to the checkers' limit.
         let waits = settings.overflow == Overflow::Block && !settings.spill;
         let drain = Drain::new(Arc::clone(&registry), file, waits.then_some(settings.look_ahead));
-        Verifier { settings, registry, shared, drain, moved, strays: Arc::default(), short: Vec::new() }
+        let (strays, short) = (Arc::default(), Vec::new());
+        Verifier { settings, registry, shared, drain, moved, back, strays, short }
     }
 
     /// Starts the threads; the one that is returned has the report in the end.
@@ -167,7 +171,7 @@ impl Verifier {
 
     /// One thread drains into the file, this one follows it.
     fn spill(&mut self, react: &Arc<React>) -> Vec<Judged> {
-        let Some(path) = self.settings.file.clone() else { return Vec::new() };
+        let back = self.back.take();
         let entrants = Arc::new(Mutex::new(VecDeque::new()));
         let progress = self.drain.written();
         let mut hand_over = HandOver { entrants: Arc::clone(&entrants) };
@@ -175,7 +179,9 @@ impl Verifier {
             let draining = scope.spawn(|| self.rounds(&mut hand_over));
             let mut checkers = Checkers::new(Arc::clone(react));
             let reader = loop {
-                match Reader::open(&path) {
+                let Some(back) = &back else { break None };
+                let head = back.again().map_err(LogError::Io);
+                match head.and_then(|back| Reader::new(BufReader::with_capacity(1 << 20, back))) {
                     Ok(reader) => break Some(reader),
                     Err(_) if !draining.is_finished() => std::thread::sleep(Duration::from_millis(1)),
                     Err(_) => break None,
@@ -276,6 +282,8 @@ impl React {
 pub(crate) struct Checkers {
     react: Arc<React>,
     objects: Vec<Option<Followed>>,
+    /// Threads that had not ended in the end.
+    running: Vec<ThreadId>,
     /// Events judged, operations judged, events waiting, room, since last told.
     told: [u64; 4],
 }
@@ -296,7 +304,7 @@ struct Followed {
 
 impl Checkers {
     pub(crate) fn new(react: Arc<React>) -> Checkers {
-        Checkers { react, objects: Vec::new(), told: [0; 4] }
+        Checkers { react, objects: Vec::new(), running: Vec::new(), told: [0; 4] }
     }
 
     fn of(&mut self, object: ObjectId) -> Option<&mut Followed> {
@@ -314,6 +322,7 @@ impl Checkers {
             if written.is_some_and(|counts| counts.left_out > 0) {
                 checker.leave_out();
             }
+            self.running.iter().for_each(|thread| checker.goes_on(*thread));
             let summary = checker.finish(end);
             for finding in &summary.findings {
                 self.react.to(&description.name, finding);
@@ -372,6 +381,10 @@ impl Sink for Checkers {
         }
     }
 
+    fn running(&mut self, thread: ThreadId) {
+        self.running.push(thread);
+    }
+
     fn counted(&mut self, object: ObjectId, counts: Counts) {
         if let Some(followed) = self.of(object) {
             followed.written = Some(counts);
@@ -419,6 +432,7 @@ enum Message {
     Seal(ObjectId, u64),
     Lost(ObjectId, u64),
     Counted(ObjectId, Counts),
+    Running(ThreadId),
 }
 
 /// Hands events to threads in batches.
@@ -457,6 +471,10 @@ impl Sink for Router {
         self.send(object, Message::Lost(object, count));
     }
 
+    fn running(&mut self, thread: ThreadId) {
+        self.workers.iter_mut().for_each(|(_, batch)| batch.push(Message::Running(thread)));
+    }
+
     fn counted(&mut self, object: ObjectId, counts: Counts) {
         self.send(object, Message::Counted(object, counts));
     }
@@ -479,6 +497,7 @@ fn work(receiver: &Receiver<Vec<Message>>, mut checkers: Checkers) -> Vec<Judged
                 Message::Seal(object, number) => checkers.seal(object, number),
                 Message::Lost(object, count) => checkers.lost(object, count),
                 Message::Counted(object, counts) => checkers.counted(object, counts),
+                Message::Running(thread) => checkers.running(thread),
             }
         }
         checkers.pause();
@@ -503,6 +522,8 @@ impl Sink for HandOver {
     fn lost(&mut self, _object: ObjectId, _count: u64) {}
 
     fn counted(&mut self, _object: ObjectId, _counts: Counts) {}
+
+    fn running(&mut self, _thread: ThreadId) {}
 
     fn pause(&mut self) {}
 }

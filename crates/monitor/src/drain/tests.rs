@@ -47,6 +47,8 @@ impl Sink for Meddler<'_> {
         self.counts.push(counts);
     }
 
+    fn running(&mut self, _thread: ThreadId) {}
+
     fn pause(&mut self) {}
 }
 
@@ -56,8 +58,13 @@ fn registry(words: usize) -> Arc<Registry> {
 
 fn object(registry: &Registry) -> Arc<Watched> {
     let text = |text: &str| text.to_owned();
-    let description =
-        Description { name: text("x"), spec: text("counter"), view: text("none"), commits: text("marked") };
+    let description = Description {
+        name: text("x"),
+        spec: text("counter"),
+        view: text("none"),
+        commits: text("marked"),
+        operations: Vec::new(),
+    };
     let setup = |id| Setup::new(id, models::by_name("counter").expect("built in"));
     registry.add(description, setup, |_| true).expect("few objects")
 }

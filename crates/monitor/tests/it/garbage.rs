@@ -42,15 +42,20 @@ fn records_made_at_random() {
     let mut random = Random(7);
     for round in 0..400 {
         let error = if round % 4 == 0 { random.below(5) } else { 0 };
-        let mut writer = Writer::new(Vec::new(), error).expect("memory");
+        let mut writer = Writer::new(Vec::new(), error.checked_sub(1)).expect("memory");
         let spec = ["map", "multiset", "register", "queue:capacity=2", "lock", "nonsense", "custom"]
             [random.below(7) as usize];
         let (view, commits) = (
             ["none", "map", "multiset"][random.below(3) as usize],
             ["marked", "intervals"][random.below(2) as usize],
         );
-        let description =
-            Description { name: "x".into(), spec: spec.into(), view: view.into(), commits: commits.into() };
+        let description = Description {
+            name: "x".into(),
+            spec: spec.into(),
+            view: view.into(),
+            commits: commits.into(),
+            operations: Vec::new(),
+        };
         writer.frame(&Frame::Object(ObjectId(0), description)).expect("room");
         for _ in 0..random.below(6) {
             let mut words = Vec::new();

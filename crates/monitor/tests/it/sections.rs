@@ -73,7 +73,10 @@ fn hand_over_hand() {
 fn a_dropped_operation_comes_before_what_saw_its_write() {
     let log = |gets: usize, key: u64, answer: &str| {
         let get = format!("2 call get {key}\n 2 commit\n 2 return {answer}\n");
-        format!("1 call insert [1,1]\n 1 acquire 1\n 1 write 1=[1,1]\n 1 release 1\n 1 abandon\n{}", get.repeat(gets))
+        format!(
+            "1 call insert [1,1]\n 1 acquire 1\n 1 write 1=[1,1]\n 1 release 1\n 1 abandon\n{}",
+            get.repeat(gets)
+        )
     };
     for gets in 1..6 {
         for commits in [Commits::Marked, Commits::Windows] {
