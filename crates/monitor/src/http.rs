@@ -1,4 +1,6 @@
-//! A small status page: `/` for people, `/metrics` for Prometheus. One thread, one connection at a time, nothing but GET.
+//! A small status page: `/` for people, `/metrics` for Prometheus. One thread, nothing but GET.
+//!
+//! Connections are looked at in turns and never waited for: one that says nothing holds up neither the others nor the end of the program.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -24,16 +26,22 @@ impl Page {
     /// Serves `source` at `address`.
     pub(crate) fn serve(address: impl ToSocketAddrs, source: Source) -> io::Result<Page> {
         let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("linpoint-status".to_owned()).spawn(move || {
-            for connection in listener.incoming() {
-                if stopped.load(Ordering::Acquire) {
-                    break;
-                }
+            let mut clients: Vec<Client> = Vec::new();
+            while !stopped.load(Ordering::Acquire) {
                 // A client that misbehaves is its own trouble.
-                let _ = connection.and_then(|connection| answer(&connection, &source));
+                while let Ok((connection, _)) = listener.accept() {
+                    if clients.len() == MOST {
+                        clients.remove(0);
+                    }
+                    clients.extend(Client::new(connection));
+                }
+                clients.retain_mut(|client| client.go_on(&source).unwrap_or(false));
+                std::thread::sleep(if clients.is_empty() { REST } else { PAUSE });
             }
         })?;
         Ok(Page { address, stop, thread: Some(thread) })
@@ -48,39 +56,74 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Wakes the thread up.
-        let woken = TcpStream::connect_timeout(&self.address, Duration::from_millis(200)).is_ok();
-        if let Some(thread) = self.thread.take()
-            && woken
-        {
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
+/// So many connections are kept; after that the oldest goes.
+const MOST: usize = 64;
+/// How often connections are looked at.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How often it is looked whether there are any.
+const REST: Duration = Duration::from_millis(50);
 /// What a request may have in bytes; the rest is not read.
 const LONGEST_REQUEST: usize = 16 << 10;
 
-/// How long one client may take, all in all: the page is no reason for a program not to end.
+/// How long one client may take, all in all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-fn answer(mut connection: &TcpStream, source: &Source) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    connection.set_write_timeout(Some(PATIENCE))?;
-    // All of the request is read, or closing the connection would take the answer with it.
-    let (mut request, mut part) = (Vec::new(), [0; 1024]);
-    while !request.windows(4).any(|bytes| bytes == b"\r\n\r\n") && request.len() < LONGEST_REQUEST {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        connection.set_read_timeout(Some(left))?;
-        match connection.read(&mut part)? {
-            0 => break,
-            count => request.extend(&part[..count]),
-        }
+/// A connection: what it asked so far, then what is left of the answer.
+struct Client {
+    connection: TcpStream,
+    deadline: Instant,
+    request: Vec<u8>,
+    answer: Option<Vec<u8>>,
+}
+
+impl Client {
+    fn new(connection: TcpStream) -> Option<Client> {
+        connection.set_nonblocking(true).ok()?;
+        let deadline = Instant::now() + PATIENCE;
+        Some(Client { connection, deadline, request: Vec::new(), answer: None })
     }
-    let request = String::from_utf8_lossy(&request);
+
+    /// Reads and writes what can be read and written at once. Is there more to come?
+    fn go_on(&mut self, source: &Source) -> io::Result<bool> {
+        if Instant::now() > self.deadline {
+            return Ok(false);
+        }
+        let mut part = [0; 1024];
+        // All of the request is read, or closing the connection would take the answer with it.
+        while self.answer.is_none() {
+            let whole = self.request.windows(4).any(|bytes| bytes == b"\r\n\r\n");
+            if whole || self.request.len() >= LONGEST_REQUEST {
+                self.answer = Some(answer(&self.request, source));
+                break;
+            }
+            match self.connection.read(&mut part) {
+                Ok(0) => self.answer = Some(answer(&self.request, source)),
+                Ok(count) => self.request.extend(&part[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(left) = &mut self.answer else { return Ok(true) };
+        while !left.is_empty() {
+            match self.connection.write(left) {
+                Ok(0) => return Ok(false),
+                Ok(count) => drop(left.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn answer(request: &[u8], source: &Source) -> Vec<u8> {
+    let request = String::from_utf8_lossy(request);
     let line = request.lines().next().unwrap_or_default();
     let mut words = line.split_whitespace();
     let (status, kind, body) = match (words.next(), words.next()) {
@@ -89,11 +132,9 @@ fn answer(mut connection: &TcpStream, source: &Source) -> io::Result<()> {
         (Some("GET"), Some(_)) => ("404 Not Found", "text/plain", "there is / and /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "text/plain", "GET only\n".to_owned()),
     };
-    write!(
-        connection,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    )
+    let length = body.len();
+    let head = format!("Content-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close");
+    format!("HTTP/1.1 {status}\r\n{head}\r\n\r\n{body}").into_bytes()
 }
 
 fn page((status, findings): (Status, Vec<String>)) -> String {
