@@ -186,6 +186,13 @@ impl Checker {
         }
     }
 
+    /// Nothing can be decided from here on.
+    pub(crate) fn give_up(&mut self, why: String) {
+        if !matches!(self.stage, Stage::Decided(_)) {
+            self.decide(Found::Unknown(Unknown::Engine { why }));
+        }
+    }
+
     /// What the object did in the end was left out on purpose: it is no mistake that a lock is held there.
     pub fn leave_out(&mut self) {
         self.left_out = true;
@@ -227,6 +234,11 @@ impl Checker {
 
     /// No more events.
     pub fn finish(mut self, end: End) -> Summary {
+        self.end(end)
+    }
+
+    /// The same. If a model panics on the way, and this is given up, it can be asked once more.
+    pub(crate) fn end(&mut self, end: End) -> Summary {
         if end == End::Complete {
             self.ended = true;
             self.sealed = self.sealed.max(self.merge.top);
@@ -270,7 +282,7 @@ impl Checker {
             missing: self.merge.top.max(self.sealed).saturating_sub(self.merge.numbered),
             views: self.refine.compared(),
             internal: self.internal,
-            findings: self.findings,
+            findings: std::mem::take(&mut self.findings),
         }
     }
 
@@ -477,7 +489,7 @@ impl Checker {
                 }
             };
             if let Err(differs) = differs {
-                let thread = ThreadId(u32::MAX);
+                let thread = ThreadId::NONE;
                 let found = clash::difference(*differs, thread, None, Cause::Object);
                 return self.decide(Found::View(Box::new(found)));
             }

@@ -44,7 +44,7 @@ use crate::local::IDLE;
 use crate::marks::{Mark, Marks};
 use crate::object::Watched;
 use crate::primitive::Ordering;
-use crate::record;
+use crate::record::{self, Kind};
 use crate::registry::{Entrant, Member, Registry};
 use crate::stamp::{Stamps, ticks};
 use crate::ticks::{SLACK, Widen};
@@ -77,6 +77,7 @@ pub(crate) struct Drain {
     words: Vec<u64>,
     gate: Gate,
     marks: Marks,
+    refused: Refused,
     file: Option<Writer>,
     /// Bytes that have reached the operating system.
     written: Arc<AtomicU64>,
@@ -95,6 +96,34 @@ pub(crate) struct Followed {
     lost: u64,
     pub(crate) counts: Counts,
     pub(crate) mark: Mark,
+}
+
+/// Operations whose calls made no sense (a value that is nested too deep): what they logged later is nothing that could be judged either.
+#[derive(Debug, Default)]
+struct Refused(Vec<(ThreadId, ObjectId)>);
+
+impl Refused {
+    fn note(&mut self, thread: ThreadId, kind: Option<Kind>, object: ObjectId) {
+        if kind == Some(Kind::Call) {
+            self.0.push((thread, object));
+        }
+    }
+
+    /// Is this of an operation that was refused?
+    #[inline]
+    fn is_refused(&mut self, thread: ThreadId, kind: Option<Kind>, object: ObjectId) -> bool {
+        let Some(place) = self.0.iter().position(|open| *open == (thread, object)) else { return false };
+        match kind {
+            Some(Kind::Return | Kind::Abandon) => {
+                self.0.swap_remove(place);
+                true
+            }
+            Some(Kind::Commit | Kind::CommitBlock | Kind::Window | Kind::CommitAt | Kind::CommitAfter) => {
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What a round found.
@@ -122,6 +151,7 @@ impl Drain {
             words: Vec::new(),
             gate: Gate::new(window),
             marks: Marks::new(error),
+            refused: Refused::default(),
             file,
             written: Arc::default(),
             widen,
@@ -204,19 +234,44 @@ impl Drain {
             return;
         }
         self.raise();
+        let Drain { words, objects, widen, refused, .. } = self;
+        let mut readable: Vec<u64> = Vec::new();
+        let (mut from, mut whole) = (0, true);
+        while let Some(header) = words.get(from) {
+            let (kind, object) = record::kind_and_object(*header);
+            let length = record::length(*header).min(words.len() - from);
+            let record = &words[from..from + length];
+            let known = objects.get_mut(usize::from(object.0));
+            let of_refused = refused.is_refused(thread, kind, object);
+            match record::read(thread, record).filter(|_| !of_refused) {
+                Some(event) => {
+                    if let Some(object) = known {
+                        object.counts.count(&event);
+                    }
+                    if !whole {
+                        readable.extend(record);
+                    }
+                    match widen {
+                        Some(widen) => widen.push(event),
+                        None => sink.event(event),
+                    }
+                }
+                None => {
+                    if std::mem::take(&mut whole) {
+                        readable.extend(&words[..from]);
+                    }
+                    refused.note(thread, kind, object);
+                    if let Some(object) = known {
+                        object.watched.refuse(record.get(1).copied().unwrap_or(0));
+                    }
+                }
+            }
+            from += length;
+        }
+        if !whole {
+            self.words = readable;
+        }
         self.keep(|file, words| file.records(thread, words));
-        let objects = &mut self.objects;
-        let widen = &mut self.widen;
-        // What makes no sense is not told; numbers are missing then, and the counts say so.
-        record::tell(thread, &self.words, &mut |event| {
-            if let Some(object) = objects.get_mut(usize::from(event.object.0)) {
-                object.counts.count(&event);
-            }
-            match widen {
-                Some(widen) => widen.push(event),
-                None => sink.event(event),
-            }
-        });
     }
 
     /// Ticks: do more events wait for their place than should?

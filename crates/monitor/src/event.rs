@@ -28,6 +28,7 @@
 //! comes first. (Nobody else can see them before: that is what the lock is for.)
 //! Writes to one place take effect in the order of their numbers: one that waits while a later one to the same place takes effect is dropped.
 //! The view must equal the specification's after each commit, and after each internal commit of the object's own threads.
+//! A number is taken when a write is logged: so it must be logged while nobody else can change the place.
 //! Where operations commit with windows, their writes lie inside the windows, and the views are compared where no window is open.
 
 use linpoint_history::Value;
@@ -35,6 +36,11 @@ use linpoint_history::Value;
 /// The number of a thread in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    /// No thread has this number.
+    pub const NONE: ThreadId = ThreadId(u32::MAX);
+}
 
 /// The number of a monitored object in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -277,6 +277,16 @@ impl fmt::Display for Refused {
     }
 }
 
+impl Difference {
+    /// Where they differ, when no operation has just committed.
+    pub(crate) fn moment(&self) -> String {
+        match self.thread {
+            ThreadId::NONE => "everything that committed, where nothing is open".to_owned(),
+            ThreadId(thread) => format!("an internal commit of thread {thread}"),
+        }
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Cause::Annotation { .. } = self.cause {
@@ -285,7 +295,7 @@ impl fmt::Display for Difference {
         f.write_str("the views differ")?;
         match &self.after {
             Some(seen) => write!(f, " after {seen}")?,
-            None => write!(f, " after an internal commit of thread {}", self.thread.0)?,
+            None => write!(f, " after {}", self.moment())?,
         }
         for (i, key) in self.keys.iter().enumerate() {
             let DifferentKey { key, specification, implementation } = key;

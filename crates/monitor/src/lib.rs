@@ -8,6 +8,7 @@ pub mod event;
 pub mod file;
 pub mod finding;
 mod gate;
+mod guard;
 mod http;
 mod local;
 mod logged;

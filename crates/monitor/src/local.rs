@@ -4,6 +4,7 @@
 //! full is the user's choice ([`Overflow`]). A record that is lost still takes its number, so that nothing after it is ever judged.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -61,6 +62,11 @@ impl Drop for Locals {
 
 /// So many logs of a thread are remembered while it ends.
 const REMEMBERED: usize = 8;
+
+/// Are the thread's logs gone? It is about to end then.
+pub(crate) fn is_ending() -> bool {
+    LOCALS.try_with(|_| ()).is_err()
+}
 
 /// No monitor has this number.
 const NONE: (u64, *const Local) = (u64::MAX, std::ptr::null());
@@ -142,71 +148,61 @@ impl Local {
     /// Logs a call; `false` where the record was lost.
     #[inline]
     pub(crate) fn call(&self, on: &Watched, op: u8, arg: &impl Payload) -> bool {
-        let form = arg.form();
-        let Some(place) = self.room(on, 2 + size(form, arg)) else { return false };
-        let stamp = match on.stamps {
-            Stamps::Numbers => on.counter.look(),
-            Stamps::Ticks { .. } => {
-                if self.depth.replace(self.depth.get() + 1) == 0 {
-                    self.since.store(self.last.get(), Ordering::Release);
-                }
-                self.tick()
-            }
-        };
-        self.put(place, record::tag(Kind::Call, form, op, on.id), stamp, None, arg);
+        let logged = self.put(on, Kind::Call, op, None, arg);
         if on.fence {
             fence(Ordering::SeqCst);
         }
-        true
+        logged
     }
 
     /// Logs a numbered event with a payload.
     #[inline]
     pub(crate) fn answer(&self, on: &Watched, kind: Kind, value: &impl Payload) {
-        let form = value.form();
-        if let Some(place) = self.room(on, 2 + size(form, value)) {
-            self.put(place, record::tag(kind, form, 0, on.id), self.number(on), None, value);
-        }
+        self.put(on, kind, 0, None, value);
     }
 
     /// Logs a numbered event with nothing more to say.
     #[inline]
     pub(crate) fn plain(&self, on: &Watched, kind: Kind) {
-        if let Some(place) = self.room(on, 2) {
-            self.put(place, record::tag(kind, Form::Null, 0, on.id), self.number(on), None, &());
-        }
+        self.put(on, kind, 0, None, &());
     }
 
     /// Logs a numbered event with one word.
     #[inline]
     pub(crate) fn word(&self, on: &Watched, kind: Kind, word: u64) {
-        if let Some(place) = self.room(on, 3) {
-            self.put(place, record::tag(kind, Form::Null, 0, on.id), self.number(on), Some(word), &());
-        }
+        self.put(on, kind, 0, Some(word), &());
     }
 
     /// Logs one write.
     #[inline]
     pub(crate) fn write(&self, on: &Watched, location: u64, value: &impl Payload) {
-        let form = value.form();
-        if let Some(place) = self.room(on, 3 + size(form, value)) {
-            let tag = record::tag(Kind::Write, form, 0, on.id);
-            self.put(place, tag, self.number(on), Some(location), value);
-        }
+        self.put(on, Kind::Write, 0, Some(location), value);
     }
 
-    /// Writes a record and publishes it: short where that can be. `place` has room for a whole one.
+    /// Writes a record and publishes it, short where that can be; `false` where it was lost. The payload is code of the program's own, which may panic or log: it is asked
+    /// before there is anything of the record that could be left half done.
     #[inline]
-    fn put(&self, place: Place<'_>, tag: u64, stamp: u64, word: Option<u64>, payload: &impl Payload) {
+    fn put(&self, on: &Watched, kind: Kind, op: u8, word: Option<u64>, payload: &impl Payload) -> bool {
         let form = payload.form();
+        let Some(count) = form.words() else { return self.put_coded(on, kind, op, word, payload) };
+        let (mut words, mut given) = ([0; 2], 0);
+        payload.write(&mut |word| {
+            if let Some(place) = words.get_mut(given) {
+                *place = word;
+            }
+            given += 1;
+        });
+        let whole = 2 + usize::from(word.is_some()) + count;
+        let Some(place) = self.room(on, whole) else { return false };
+        let stamp = self.stamp(on, kind);
+        let tag = record::tag(kind, form, op, on.id);
         let mut at = match record::difference(stamp, self.before.replace(stamp)) {
-            Some(difference) if form != Form::Coded => {
+            Some(difference) => {
                 place.put(0, tag | record::SHORT | difference);
                 1
             }
-            _ => {
-                let words = 2 + usize::from(word.is_some()) + size(form, payload);
-                place.put(0, tag | (words as u64) << 32);
+            None => {
+                place.put(0, tag | (whole as u64) << 32);
                 place.put(1, stamp);
                 2
             }
@@ -215,11 +211,67 @@ impl Local {
             place.put(at, word);
             at += 1;
         }
-        payload.write(&mut |word| {
-            place.put(at, word);
+        for word in words.iter().take(count) {
+            place.put(at, *word);
             at += 1;
-        });
+        }
         self.producer.publish(place, at);
+        true
+    }
+
+    /// The same with a value of any length, which is written in its place.
+    fn put_coded(&self, on: &Watched, kind: Kind, op: u8, word: Option<u64>, payload: &impl Payload) -> bool {
+        let head = 2 + usize::from(word.is_some());
+        let whole = head + size(payload);
+        let Some(place) = self.room(on, whole) else { return false };
+        if !self.code(place, head..whole, payload, false) {
+            on.lose(self.last.get());
+            return false;
+        }
+        let stamp = self.stamp(on, kind);
+        self.before.set(stamp);
+        place.put(0, record::tag(kind, Form::Coded, op, on.id) | (whole as u64) << 32);
+        place.put(1, stamp);
+        if let Some(word) = word {
+            place.put(2, word);
+        }
+        self.producer.publish(place, whole);
+        true
+    }
+
+    /// Writes a value's words where they belong, in its own form or always coded; `false` where there are more or fewer than it said before. What it logs meanwhile is lost: it would stand in the
+    /// same place.
+    #[inline]
+    fn code(&self, place: Place<'_>, room: Range<usize>, value: &impl Payload, always: bool) -> bool {
+        let _held = self.producer.hold();
+        let mut at = room.start;
+        let mut put = |word| {
+            if at < room.end {
+                place.put(at, word);
+            }
+            at += 1;
+        };
+        if always {
+            value.code(&mut put)
+        } else {
+            value.write(&mut put)
+        }
+        at == room.end
+    }
+
+    /// The stamp of a record: a look for a call, a number for all others.
+    #[inline]
+    fn stamp(&self, on: &Watched, kind: Kind) -> u64 {
+        match (kind, on.stamps) {
+            (Kind::Call, Stamps::Numbers) => on.counter.look(),
+            (Kind::Call, Stamps::Ticks { .. }) => {
+                if self.depth.replace(self.depth.get() + 1) == 0 {
+                    self.since.store(self.last.get(), Ordering::Release);
+                }
+                self.tick()
+            }
+            _ => self.number(on),
+        }
     }
 
     /// A look at the counter, or the time.
@@ -280,14 +332,12 @@ impl Local {
     }
 }
 
-/// How many words a payload takes in its form.
+/// How many words a payload takes, coded.
 #[inline]
-fn size(form: Form, payload: &impl Payload) -> usize {
-    form.words().unwrap_or_else(|| {
-        let mut words = 0;
-        payload.code(&mut |_| words += 1);
-        words
-    })
+fn size(payload: &impl Payload) -> usize {
+    let mut words = 0;
+    payload.code(&mut |_| words += 1);
+    words
 }
 
 /// A block of writes on its way into the log.
@@ -311,15 +361,15 @@ impl<'a> Block<'a> {
     /// `location` holds `value` from now on.
     #[inline]
     pub fn write(&mut self, location: u64, value: impl Payload) {
-        let words = 1 + size(Form::Coded, &value);
-        let Some(place) = self.room(self.words + words) else { return };
+        let end = self.words + 1 + size(&value);
+        let Some(place) = self.room(end) else { return };
         place.put(self.words, location);
-        let mut at = self.words + 1;
-        value.code(&mut |word| {
-            place.put(at, word);
-            at += 1;
-        });
-        self.words += words;
+        if !self.local.code(place, self.words + 1..end, &value, true) {
+            self.on.lose(self.local.last.get());
+            self.lost = true;
+            return;
+        }
+        self.words = end;
         self.count += 1;
     }
 

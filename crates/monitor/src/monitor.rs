@@ -24,7 +24,7 @@ use crate::model::Model;
 use crate::models;
 use crate::object::Object;
 use crate::registry::Registry;
-use crate::report::Report;
+use crate::report::{Report, Shortfall};
 use crate::shadow::Shadow;
 use crate::shadows::{Entries, Layers};
 use crate::stamp::Stamps;
@@ -220,7 +220,7 @@ impl Builder {
         self
     }
 
-    /// Is called at each finding, on a verification thread, with the object's name.
+    /// Is called at each finding, on a verification thread, with the object's name. Where it panics the report says so, and the verdict is `unknown` at best.
     pub fn on_finding(mut self, callback: impl Fn(&str, &Finding) + Send + Sync + 'static) -> Builder {
         self.callback = Some(Box::new(callback));
         self
@@ -256,7 +256,8 @@ impl Builder {
     }
 
     /// Tells `listener` of every operation of the objects without commit points, as it is complete: so that someone else can check them together with those of other processes
-    /// (`linpoint watch`, with the sender of `linpoint-cluster`). It is called by the thread that empties the rings, which waits for it.
+    /// (`linpoint watch`, with the sender of `linpoint-cluster`). It is called by the thread that empties the rings, which waits for it. After a
+    /// panic it is not called again, and the verdict is `unknown` at best.
     pub fn stream(mut self, listener: impl FnMut(crate::stream::Streamed<'_>) + Send + 'static) -> Builder {
         self.stream = Some(Box::new(listener));
         self
@@ -307,6 +308,8 @@ pub(crate) struct Shared {
     /// Stopped threads may go on.
     pub(crate) resume: AtomicBool,
     findings: Mutex<Vec<(String, Finding)>>,
+    /// What panicked.
+    panicked: Mutex<Vec<Shortfall>>,
 }
 
 impl Shared {
@@ -314,6 +317,21 @@ impl Shared {
         self.gauges.findings.fetch_add(1, Ordering::Relaxed);
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         findings.push((object.to_owned(), finding.clone()));
+    }
+
+    /// Code of the program's own panicked; said once.
+    pub(crate) fn panicked(&self, what: &str, message: String) {
+        let mut panicked = self.panicked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known =
+            |short: &Shortfall| matches!(short, Shortfall::Panicked { what: other, .. } if other == what);
+        if !panicked.iter().any(known) {
+            panicked.push(Shortfall::Panicked { what: what.to_owned(), message });
+        }
+    }
+
+    /// All that panicked.
+    pub(crate) fn all_panicked(&self) -> Vec<Shortfall> {
+        self.panicked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn findings(&self) -> Vec<(String, Finding)> {

@@ -173,6 +173,13 @@ impl Watched {
         self.lost_after.load(Ordering::Acquire)
     }
 
+    /// A record with this stamp makes no sense to whoever reads it: it is lost, and nothing after it is judged. If it took a number, that is missing.
+    pub(crate) fn refuse(&self, stamp: u64) {
+        self.lost_after.fetch_min(stamp.saturating_sub(1), Ordering::AcqRel);
+        self.lost.fetch_add(1, Ordering::AcqRel);
+        self.turn_off();
+    }
+
     /// A record found no room. Its number is taken all the same, so that it is missed; and since nothing after it can be judged, nothing
     /// more is logged.
     pub(crate) fn lose(&self, after: u64) {
@@ -228,7 +235,12 @@ impl Object {
     #[cold]
     fn halt(&self) -> Option<Rc<Local>> {
         match self.watched.off.load(Ordering::Acquire) {
-            PANIC => panic!("linpoint monitor: {}", self.registry.finding()),
+            // A panic in the middle of another one, or while a thread ends, would end the program.
+            PANIC if std::thread::panicking() || crate::local::is_ending() => None,
+            PANIC => match self.registry.finding() {
+                Some(finding) => panic!("linpoint monitor: {finding}"),
+                None => None,
+            },
             WAIT => {
                 self.registry.wait();
                 None
@@ -349,10 +361,13 @@ impl Operation<'_> {
     /// It answers `result`, which is handed back.
     #[inline]
     pub fn returns<T: Payload>(self, result: T) -> T {
+        if let Some(local) = &self.local {
+            // A value that panics while it is logged leaves the operation pending.
+            local.answer(self.on, Kind::Return, &result);
+        }
         // It does not end a second time.
         let mut over = ManuallyDrop::new(self);
         if let Some(local) = over.local.take() {
-            local.answer(over.on, Kind::Return, &result);
             local.rest(over.on);
         }
         result

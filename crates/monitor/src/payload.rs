@@ -53,7 +53,7 @@ const LIST: u64 = 5;
 /// A number above `i64::MAX`.
 const BIG: u64 = 6;
 
-/// Something that can be logged.
+/// Something that can be logged. It may be asked for its words more than once, and says the same each time; it does not log while it is asked.
 pub trait Payload {
     /// How it stands in a record.
     fn form(&self) -> Form {
@@ -325,7 +325,7 @@ pub(crate) fn read(form: Form, words: &[u64]) -> Option<(Value, &[u64])> {
     })
 }
 
-/// Lists nested deeper than this are taken for garbage.
+/// Lists nested deeper than this are taken for garbage: their record is lost.
 const DEEPEST: u32 = 64;
 
 fn decode(words: &[u64], depth: u32) -> Option<(Value, &[u64])> {

@@ -11,7 +11,7 @@ use crate::checker::{Commits, Setup};
 use crate::event::{ObjectId, ThreadId};
 use crate::file::Description;
 use crate::local::{IDLE, Local, Overflow};
-use crate::object::{Common, OFF, WAIT, Watched};
+use crate::object::{Common, OFF, ON, WAIT, Watched};
 use crate::ring;
 use crate::stamp::Stamps;
 use crate::unpack::Unpack;
@@ -138,6 +138,12 @@ impl Registry {
         let unread = {
             let mut members = self.lock();
             members.closed = true;
+            if members.mode != ON {
+                // What was found is in the report: nobody panics or waits for it any more.
+                members.mode = OFF;
+                members.all_objects.iter().filter_map(Weak::upgrade).for_each(|watched| watched.set(OFF));
+                self.resumed.notify_all();
+            }
             std::mem::take(&mut members.new_threads)
         };
         // Dropped without the lock, as rings are closed by it.
@@ -155,14 +161,18 @@ impl Registry {
     /// From now on calls on all objects do what `mode` says, because of `finding`.
     pub(crate) fn halt(&self, mode: u64, finding: String) {
         let mut members = self.lock();
+        if members.closed {
+            return;
+        }
         members.mode = mode;
         members.finding = finding;
         members.all_objects.iter().filter_map(Weak::upgrade).for_each(|watched| watched.set(mode));
     }
 
-    /// Why calls panic.
-    pub(crate) fn finding(&self) -> String {
-        self.lock().finding.clone()
+    /// Why calls panic; not after the end.
+    pub(crate) fn finding(&self) -> Option<String> {
+        let members = self.lock();
+        (!members.closed).then(|| members.finding.clone())
     }
 
     /// Waits until [`Registry::resume`].

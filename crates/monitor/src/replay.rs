@@ -201,7 +201,7 @@ pub fn refine_from(
         callback: None,
         strays: Arc::default(),
     };
-    let strays = Arc::clone(&react.strays);
+    let (strays, shared) = (Arc::clone(&react.strays), Arc::clone(&react.shared));
     let mut checkers = Renamed::new(Checkers::new(Arc::new(react)), how);
     let mut follower = Follower::new(reader);
     let mut trouble = None;
@@ -231,6 +231,7 @@ pub fn refine_from(
     let objects = checkers.checkers.finish(if ended { End::Complete } else { End::Torn });
     let torn_bytes = length.saturating_sub(good_bytes);
     let mut short = crate::verifier::strays(&strays);
+    short.extend(shared.all_panicked());
     short.extend(follower.short);
     if !ended {
         short.push(Shortfall::NotClosed);

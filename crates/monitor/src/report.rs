@@ -71,6 +71,13 @@ pub enum Shortfall {
         /// Events.
         events: u64,
     },
+    /// Code of the program's own panicked on a verification thread: a callback, a listener.
+    Panicked {
+        /// What.
+        what: String,
+        /// What it said.
+        message: String,
+    },
     /// The views of an object were to be compared, and never were.
     Views {
         /// The object's name.
@@ -248,6 +255,9 @@ impl fmt::Display for Shortfall {
                 write!(f, "{read} objects were judged, and the log says that there are {written}")
             }
             Shortfall::Unjudged { object, events } => write!(f, "{object}: {events} events were not judged"),
+            Shortfall::Panicked { what, message } => {
+                write!(f, "{what} panicked, so not all was told that was to be: {message}")
+            }
             Shortfall::Views { object } => write!(f, "{object}: its views were never compared"),
         }
     }

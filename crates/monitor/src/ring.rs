@@ -35,7 +35,23 @@ pub(crate) struct Producer {
     tail: Cell<usize>,
     /// Words below this are free, by what was last seen of `head`; the truth is no smaller.
     limit: Cell<usize>,
+    /// See [`Producer::hold`].
+    held: Cell<bool>,
     ends: Arc<Ends>,
+}
+
+/// While it lives nothing more is let in.
+#[derive(Debug)]
+pub(crate) struct Hold<'a> {
+    producer: &'a Producer,
+    limit: usize,
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        self.producer.held.set(false);
+        self.producer.limit.set(self.limit);
+    }
 }
 
 /// Room in a ring: where the next record stands. It is a copy of what the producer knows, so that writing does not ask the producer again.
@@ -60,6 +76,8 @@ pub(crate) enum Full {
     Now,
     /// It never will: it is longer than the ring.
     Ever,
+    /// Another record is being written: this would stand in the same place.
+    Held,
     /// Nobody reads any more.
     Closed,
 }
@@ -74,7 +92,8 @@ pub(crate) fn ring(words: usize) -> (Producer, Consumer) {
         closed: CachePadded::new(AtomicUsize::new(0)),
     });
     let consumer = Consumer { words: Arc::clone(&words), head: 0, ends: Arc::clone(&ends) };
-    (Producer { words, tail: Cell::new(0), limit: Cell::new(count), ends }, consumer)
+    let (tail, limit, held) = (Cell::new(0), Cell::new(count), Cell::new(false));
+    (Producer { words, tail, limit, held, ends }, consumer)
 }
 
 impl Producer {
@@ -87,6 +106,9 @@ impl Producer {
     /// Is there, by what the reader says?
     #[cold]
     pub(crate) fn reserve(&self, words: usize) -> Result<(), Full> {
+        if self.held.get() {
+            return Err(Full::Held);
+        }
         if words > self.words.len() {
             return Err(Full::Ever);
         }
@@ -98,6 +120,12 @@ impl Producer {
         } else {
             Err(Full::Now)
         }
+    }
+
+    /// A record is being written by code that may log: until that is over nothing fits, so that who logs does not pay for the question.
+    pub(crate) fn hold(&self) -> Hold<'_> {
+        self.held.set(true);
+        Hold { producer: self, limit: self.limit.replace(0) }
     }
 
     /// Where the next record goes: as much of it may be written as [`Producer::fits`].

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::drain::Sink;
 use crate::event::{Event, ObjectId, ThreadId, What};
 use crate::file::Counts;
+use crate::guard::guarded;
 use crate::registry::Entrant;
 
 /// How often a floor is told when nothing else is.
@@ -23,7 +24,8 @@ const BEAT: Duration = Duration::from_millis(100);
 /// Operations of a moment.
 #[derive(Debug)]
 pub struct Streamed<'a> {
-    /// Those that returned, in order of return, and those that were dropped before, which are pending. The key is the object.
+    /// Those that returned, in order of return, and those that were dropped before, which are pending. The key is the object: its name, and a number where there are several of that name. A process is
+    /// a thread at one object; after an operation that was dropped it goes on as another process.
     pub rows: Vec<Operation>,
     /// What the numbers in rows stand for.
     pub symbols: &'a Symbols,
@@ -47,6 +49,8 @@ pub(crate) struct Stream {
     lost: u64,
     told: Instant,
     clock: Clock,
+    /// What the listener said when it panicked; it is not told any more.
+    trouble: Option<String>,
 }
 
 /// Nanoseconds since the epoch, of a clock that does not go back.
@@ -90,6 +94,8 @@ struct Timed {
     /// What has ended with a number that may have no time yet; `false`: it was dropped.
     ended: Vec<(u64, bool, Open)>,
     processes: FxHashMap<ThreadId, ProcessId>,
+    /// How many operations were dropped.
+    dropped: u64,
 }
 
 impl Timed {
@@ -103,6 +109,7 @@ impl Timed {
             open: FxHashMap::default(),
             ended: Vec::new(),
             processes: FxHashMap::default(),
+            dropped: 0,
         }
     }
 
@@ -182,6 +189,7 @@ impl Stream {
             lost: 0,
             told: Instant::now(),
             clock: Clock::new(),
+            trouble: None,
         }
     }
 
@@ -193,7 +201,12 @@ impl Stream {
         if entrant.description.commits != "intervals" {
             return;
         }
-        let name = entrant.description.name.clone();
+        // Objects of one name are several objects all the same.
+        let (mut name, mut count) = (entrant.description.name.clone(), 1);
+        while self.objects.iter().flatten().any(|timed| timed.name == name) {
+            count += 1;
+            name = format!("{} ({count})", entrant.description.name);
+        }
         let key = self.symbols.key(&Value::text(&name));
         self.objects[at] = Some(Timed::new(key, name, self.clock.now()));
     }
@@ -206,7 +219,8 @@ impl Stream {
         let value = match what {
             What::Call { op, arg } => {
                 let process = *timed.processes.entry(*thread).or_insert_with(|| {
-                    self.symbols.process(&Value::text(&format!("{}/{}", timed.name, thread.0)))
+                    let again = if timed.dropped > 0 { format!(".{}", timed.dropped) } else { String::new() };
+                    self.symbols.process(&Value::text(&format!("{}/{}{again}", timed.name, thread.0)))
                 });
                 let mut row = Operation::new(process, OpCode(*op));
                 (row.arg, row.key) = (self.symbols.intern(arg), timed.key);
@@ -218,6 +232,11 @@ impl Stream {
             What::Abandon => None,
             _ => return,
         };
+        if matches!(what, What::Abandon) {
+            // A process ends with an operation that is pending: what the thread does next is done by another one.
+            timed.processes.remove(thread);
+            timed.dropped += 1;
+        }
         if let Some(mut open) = timed.open.remove(thread) {
             if let Some(value) = value {
                 open.row.result = self.symbols.intern(value);
@@ -257,7 +276,11 @@ impl Stream {
         self.told = Instant::now();
         let mut rows = std::mem::take(&mut self.rows);
         rows.sort_by_key(|row| (row.ret, row.call));
-        (self.listener)(Streamed { rows, symbols: &self.symbols, floor, lost: self.lost, last });
+        if self.trouble.is_some() {
+            return;
+        }
+        let streamed = Streamed { rows, symbols: &self.symbols, floor, lost: self.lost, last };
+        self.trouble = guarded(|| (self.listener)(streamed)).err();
     }
 }
 
@@ -268,6 +291,11 @@ pub(crate) struct Tee<'a, S> {
 }
 
 impl<S> Tee<'_, S> {
+    /// What the listener said when it panicked.
+    pub(crate) fn trouble(&mut self) -> Option<String> {
+        self.stream.as_mut().and_then(|stream| stream.trouble.take())
+    }
+
     /// There is no more.
     pub(crate) fn close(&mut self) {
         if let Some(stream) = &mut self.stream {

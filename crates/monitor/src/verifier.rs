@@ -16,6 +16,7 @@ use crate::checker::{Checker, Conclusion, End, Progress, Summary};
 use crate::drain::{Drain, Round, Sink};
 use crate::event::{Event, ObjectId, ThreadId};
 use crate::file::{Back, Counts, Description, LogError, Reader, Writer};
+use crate::guard::guarded;
 use crate::local::Overflow;
 use crate::monitor::{Builder, Reaction, Shared};
 use crate::object::{PANIC, WAIT, Watched};
@@ -97,7 +98,11 @@ impl Verifier {
             stamps: self.registry.stamps.to_string(),
             log_trouble: self.drain.trouble.as_ref().map(ToString::to_string),
             log_moved: self.moved,
-            short: strays(&self.strays).into_iter().chain(self.short).collect(),
+            short: strays(&self.strays)
+                .into_iter()
+                .chain(self.short)
+                .chain(self.shared.all_panicked())
+                .collect(),
             objects: judged,
         }
     }
@@ -122,6 +127,9 @@ impl Verifier {
         self.drain.close(sink);
         sink.pause();
         sink.close();
+        if let Some(message) = sink.trouble() {
+            self.shared.panicked("the stream's listener", message);
+        }
     }
 
     fn gauge(&self, round: Round) {
@@ -272,8 +280,10 @@ impl React {
                 let _ = std::fs::write(dump, self.shared.findings_shown().join("\n") + "\n");
             }
         }
-        if let Some(callback) = &self.callback {
-            callback(name, finding);
+        if let Some(callback) = &self.callback
+            && let Err(message) = guarded(|| callback(name, finding))
+        {
+            self.shared.panicked("`on_finding`", message);
         }
     }
 }
@@ -323,7 +333,10 @@ impl Checkers {
                 checker.leave_out();
             }
             self.running.iter().for_each(|thread| checker.goes_on(*thread));
-            let summary = checker.finish(end);
+            let summary = guarded(|| checker.end(end)).unwrap_or_else(|message| {
+                checker.give_up(panicked(&message));
+                checker.end(end)
+            });
             for finding in &summary.findings {
                 self.react.to(&description.name, finding);
             }
@@ -345,8 +358,15 @@ impl Sink for Checkers {
             self.objects.resize_with(at + 1, || None);
         }
         let (progress, findings) = (Progress::default(), Vec::new());
+        let checker = match guarded(|| Checker::new(setup)) {
+            Ok(checker) => checker,
+            Err(message) => {
+                let what = format!("the model or the shadow of {}", description.name);
+                return self.react.shared.panicked(&what, message);
+            }
+        };
         self.objects[at] = Some(Followed {
-            checker: Checker::new(setup),
+            checker,
             watched,
             description,
             progress,
@@ -395,7 +415,10 @@ impl Sink for Checkers {
         for followed in self.objects.iter_mut().flatten().filter(|followed| followed.fresh) {
             followed.fresh = false;
             let before = counts(&followed.progress);
-            followed.progress = followed.checker.advance();
+            followed.progress = guarded(|| followed.checker.advance()).unwrap_or_else(|message| {
+                followed.checker.give_up(panicked(&message));
+                followed.checker.advance()
+            });
             followed.watched.set_judged(followed.checker.judged_up_to());
             if followed.lost > 0 {
                 // What came before is judged; nothing after it is.
@@ -418,6 +441,11 @@ impl Sink for Checkers {
             gauge.fetch_add(told, Ordering::Relaxed);
         }
     }
+}
+
+/// Why an object cannot be judged any further.
+fn panicked(message: &str) -> String {
+    format!("its model or its shadow panicked: {message}")
 }
 
 /// What the gauges show of a checker.

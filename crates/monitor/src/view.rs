@@ -111,10 +111,7 @@ fn short(found: &Found) -> String {
             Blame::Open { .. } => format!("{} does not fit the order of commits", refused.operation),
         },
         Found::View(difference) => {
-            let after = difference.after.as_ref().map_or_else(
-                || format!("an internal commit of thread {}", difference.thread.0),
-                Seen::to_string,
-            );
+            let after = difference.after.as_ref().map_or_else(|| difference.moment(), Seen::to_string);
             match difference.cause {
                 Cause::Object => format!("the views differ after {after}"),
                 Cause::Annotation { .. } => {
@@ -206,10 +203,7 @@ fn comparison(judged: &Judged, difference: &Difference) -> Comparison {
             })
             .collect(),
         different: difference.count,
-        after: difference
-            .after
-            .as_ref()
-            .map_or_else(|| format!("an internal commit of thread {}", difference.thread.0), Seen::to_string),
+        after: difference.after.as_ref().map_or_else(|| difference.moment(), Seen::to_string),
         writes: difference
             .writes
             .iter()

@@ -75,7 +75,7 @@ impl Checker {
             && std::mem::replace(&mut self.viewed, self.operations) < self.operations
             && let Err(differs) = self.refine.compare()
         {
-            let thread = crate::event::ThreadId(u32::MAX);
+            let thread = crate::event::ThreadId::NONE;
             let number = self.merge.base();
             let trouble = self.differs(*differs, (number.saturating_sub(1), 0), thread, None);
             self.stop(number, trouble);
