@@ -16,6 +16,7 @@ mod detect;
 mod edn;
 mod etcd_log;
 mod event_order;
+pub mod guard;
 mod jepsen;
 mod json;
 mod json_events;
@@ -42,6 +43,7 @@ use crate::symbols::Symbols;
 use crate::value::Value;
 
 pub use binary::is_binary;
+pub use guard::Guard;
 pub use json_lines::write_row;
 pub use process_order::ProcessOrder;
 
@@ -129,7 +131,7 @@ pub struct ReadOptions {
     pub file_name: Option<String>,
     /// The field or column that names the object of an operation; `None`: `key`.
     pub key_field: Option<String>,
-    /// In Jepsen's histories: is every value a pair `[key value]`, as `jepsen.independent` writes them?
+    /// Is every value of an event a pair `[key value]`, as `jepsen.independent` writes them?
     pub independent: bool,
 }
 
@@ -143,6 +145,11 @@ pub trait Reader: Send {
         rows: &mut Vec<Operation>,
         max: usize,
     ) -> Result<bool, Diagnostic>;
+
+    /// Asks `guard` from now on whether to go on. Without one there is no limit.
+    fn set_guard(&mut self, guard: Guard) {
+        let _ = guard;
+    }
 
     /// What is being read.
     fn format(&self) -> Format;
@@ -170,14 +177,19 @@ pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<Box<
     let name = source.name().to_owned();
     let format =
         detect::format(&mut source, spec, options).map_err(|problem| problem.in_file(name.clone()))?;
+    if options.independent && !format.is_events() {
+        return Err(problem::no_values(format).in_file(name));
+    }
     let schema = schema::Schema::new(spec, options);
     let reader: Box<dyn Reader> = match format {
         Format::JsonLines => Box::new(json_lines::JsonLines::new(source, schema)),
-        Format::JsonEvents => Box::new(pairing::Events::new(source, schema, json_events::JsonEvents)),
-        Format::JepsenEdn => Box::new(pairing::Events::new(source, schema, jepsen::Jepsen::edn(options))),
-        Format::KvLog => Box::new(pairing::Events::new(source, schema, jepsen::Jepsen::kv_log())),
-        Format::EtcdLog => Box::new(pairing::Events::new(source, schema, etcd_log::EtcdLog)),
-        Format::Csv => Box::new(csv::Csv::new(source, schema)?),
+        Format::JsonEvents => {
+            Box::new(pairing::Events::new(source, schema, json_events::JsonEvents, options))
+        }
+        Format::JepsenEdn => Box::new(pairing::Events::new(source, schema, jepsen::Jepsen::edn(), options)),
+        Format::KvLog => Box::new(pairing::Events::new(source, schema, jepsen::Jepsen::kv_log(), options)),
+        Format::EtcdLog => Box::new(pairing::Events::new(source, schema, etcd_log::EtcdLog, options)),
+        Format::Csv => Box::new(csv::Csv::new(source, schema)),
         Format::Binary => Box::new(binary::Binary::new(source, schema)?),
         #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(parquet::ParquetRows::new(source, schema)?),

@@ -28,9 +28,14 @@ pub enum Shape {
     Text,
     /// A list of two values.
     Pair,
+    /// A list of two values, the first of them the number of a cell, below [`CELLS`].
+    Cell,
     /// A list.
     List,
 }
+
+/// So many cells a snapshot object has at most.
+pub const CELLS: i64 = 65_536;
 
 impl Shape {
     /// Does `value` have this shape?
@@ -45,6 +50,7 @@ impl Shape {
             Shape::Done => matches!(value, Value::Null | Value::Bool(_)),
             Shape::Text => matches!(value, Value::Str(_)),
             Shape::Pair => value.as_pair().is_some(),
+            Shape::Cell => matches!(value.as_pair(), Some((Value::Int(0..CELLS), _))),
             Shape::List => matches!(value, Value::List(_)),
         }
     }
@@ -70,6 +76,7 @@ impl Shape {
             Shape::Done => "null, true or false",
             Shape::Text => "text",
             Shape::Pair => "a list of two values",
+            Shape::Cell => "a list of a cell from 0 to 65535 and a value",
             Shape::List => "a list",
         }
     }

@@ -60,7 +60,7 @@ impl<'p> Abstraction<'p> {
         let inputs: Vec<Term> = call.inputs.iter().map(|input| world.number(*input)).collect();
         let same = self.unchanged(world, before, after);
         match (spec.kind, code, inputs.as_slice(), out) {
-            (Kind::Multiset, codes::set::INSERT_PAIR, [x, y], [done]) => {
+            (Kind::Multiset, codes::set::INSERT_PAIR, [x, y], [done]) if spec.capacity.is_none() => {
                 let done = world.truth(*done);
                 let both = self.bag_changes(world, before, after, &[*x, *y], &[]);
                 world.terms.ite(done, both, same)

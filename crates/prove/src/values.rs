@@ -49,6 +49,7 @@ pub fn fit(program: &Program, spec: &Builtin) -> Result<(), String> {
             | Shape::OptionalInt
             | Shape::Text
             | Shape::Pair
+            | Shape::Cell
             | Shape::List => true,
         };
         if is_value {
@@ -67,6 +68,7 @@ pub fn fit(program: &Program, spec: &Builtin) -> Result<(), String> {
             | Shape::Done
             | Shape::Text
             | Shape::Pair
+            | Shape::Cell
             | Shape::List => true,
         };
         if !fits {

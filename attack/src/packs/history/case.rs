@@ -158,7 +158,14 @@ fn initial(case: &Case, pool: &[Value], rng: &mut Rng) -> Option<Value> {
         "snapshot" => Some(list(rng, &|rng| if rng.chance(0.4) { Value::Null } else { one(rng) })),
         "map" => Some(list(rng, &|rng| Value::list([one(rng), one(rng)]))),
         "lock" | "rw-lock" | "semaphore" => None,
-        _ => Some(list(rng, &one)),
+        // Not more than there is room for.
+        _ => match list(rng, &one) {
+            Value::List(items) => {
+                let room = case.capacity().unwrap_or(usize::MAX);
+                Some(Value::list(items.iter().take(room).cloned()))
+            }
+            other => Some(other),
+        },
     }
 }
 
@@ -169,7 +176,7 @@ fn argument(case: &Case, name: &str, shape: Shape, pool: &[Value], rng: &mut Rng
         Shape::Int | Shape::OptionalInt => Value::Int(*rng.pick(&[-1, 1, 2, i64::MAX])),
         Shape::Bool | Shape::Done => Value::Bool(rng.chance(0.5)),
         Shape::Text => Value::text(rng.pick::<&str>(&["", "a", "b"])),
-        Shape::Pair if case.kind() == "snapshot" => Value::list([Value::Int(rng.below(3) as i64), one(rng)]),
+        Shape::Cell => Value::list([Value::Int(rng.below(3) as i64), one(rng)]),
         Shape::Pair => Value::list([one(rng), one(rng)]),
         Shape::List => Value::list([one(rng)]),
         Shape::Any if name == "append" => Value::text(rng.pick::<&str>(&["", "a", "b"])),
@@ -225,7 +232,7 @@ fn spoil(case: &mut Case, pool: &[Value], rng: &mut Rng) {
         Shape::Int | Shape::OptionalInt => Value::Int(*rng.pick(&[-1, 0, 1, 2, i64::MIN])),
         Shape::List => Value::list([rng.pick(pool).clone(), Value::Null]),
         Shape::Text => Value::text("a"),
-        Shape::Pair => return,
+        Shape::Pair | Shape::Cell => return,
         Shape::Item | Shape::Any => {
             if rng.chance(0.3) {
                 Value::Null

@@ -213,11 +213,16 @@ fn bag(case: &Case, state: &State, op: &Op) -> Outcomes {
             }
         }
         _ => {
-            let (x, y) = pair(&op.arg);
-            let mut next = state.clone();
-            add(&mut next, x);
-            add(&mut next, y);
-            vec![(Value::Bool(true), next), (Value::Bool(false), state.clone())]
+            // A pair: both, if there is room for both, or neither.
+            let mut outcomes = says(false);
+            if case.capacity().is_none_or(|room| state.len() + 2 <= room) {
+                let (x, y) = pair(&op.arg);
+                let mut next = state.clone();
+                add(&mut next, x);
+                add(&mut next, y);
+                outcomes.push((Value::Bool(true), next));
+            }
+            outcomes
         }
     }
 }

@@ -53,6 +53,27 @@ fn touching_operations_of_one_process() {
     );
 }
 
+/// A pair needs room for two; it may fail for other reasons too.
+#[test]
+fn a_pair_keeps_the_bound_of_a_multiset() {
+    let pair = "insert_pair [1,2] -> true [0,1]; contains 1 -> true [2,3]; contains 2 -> true [4,5]";
+    for (room, holds) in [("", true), (":capacity=0", false), (":capacity=1", false), (":capacity=2", true)] {
+        check(&format!("multiset{room}"), pair, holds);
+        check(
+            &format!("multiset{room}"),
+            "insert_pair [1,2] -> false [0,1]; contains 1 -> false [2,3]",
+            true,
+        );
+    }
+    let with_others = "add 7 -> true [0,1]; insert_pair [1,1] -> true [2,3]";
+    check("multiset:capacity=2", with_others, false);
+    check("multiset:capacity=3", with_others, true);
+    // One that never returned took effect, or did not; it cannot have without room.
+    let pending = "insert_pair [1,2] [0,..]; contains 2 -> true [2,3]";
+    check("multiset:capacity=1", pending, false);
+    check("multiset:capacity=2", pending, true);
+}
+
 /// What is wrong with a stack may lie far behind the operation that finds no place.
 #[test]
 fn what_a_stack_began_with_is_popped_from_under_a_value() {

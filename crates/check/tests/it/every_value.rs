@@ -50,9 +50,7 @@ fn renamed(spec: &Builtin, history: &History, table: &[Value]) -> History {
     };
     let value = |value: &Value, shape: Shape| match (value, shape) {
         // A cell of a snapshot stays a number.
-        (Value::List(items), Shape::Pair) if spec.kind == Kind::Snapshot => {
-            Value::list([items[0].clone(), rename(&items[1])])
-        }
+        (Value::List(items), Shape::Cell) => Value::list([items[0].clone(), rename(&items[1])]),
         (Value::List(items), _) => Value::list(items.iter().map(rename)),
         (other, Shape::Bool | Shape::Done | Shape::Unit | Shape::Int | Shape::OptionalInt) => other.clone(),
         (_, Shape::Text) => Value::text("x"),

@@ -21,6 +21,7 @@ fn specs() -> Vec<Builtin> {
     let mut specs: Vec<_> = Kind::all().map(Builtin::new).collect();
     specs.push(Builtin::new(Kind::Queue).with_capacity(2));
     specs.push(Builtin::new(Kind::Set).with_capacity(2).with_spurious());
+    specs.push(Builtin::new(Kind::Multiset).with_capacity(2));
     specs.push(Builtin::new(Kind::Stack).with_spurious());
     specs.push(Builtin::new(Kind::Semaphore).with_capacity(2));
     specs.push(Builtin::new(Kind::Queue).with_initial(Value::list([Value::Int(7), Value::Int(3)])));

@@ -14,7 +14,7 @@ mod write;
 
 use super::schema::{Schema, process_id};
 use super::source::Source;
-use super::{Format, Reader, problem};
+use super::{Format, Guard, Reader, guard, problem};
 use crate::diagnostic::Diagnostic;
 use crate::operation::{KeyId, OpCode, Operation, ProcessId};
 use crate::signature::Shape;
@@ -144,7 +144,7 @@ impl Binary {
                 self.usual[..few].copy_from_slice(&self.operations[..few]);
             }
             Kind::Symbols => {
-                let found = tables::read_symbols(payload)?;
+                let found = tables::read_symbols(payload, &self.source.guard)?;
                 self.values.extend(found.values.into_iter().map(|value| (symbols.intern(&value), value)));
                 for name in &found.processes {
                     self.processes.push(process_id(symbols, name)?);
@@ -236,6 +236,9 @@ impl Binary {
             if row.call > row.ret {
                 return Err(problem::return_before_call(&row));
             }
+            if row.call == Operation::NEVER {
+                return Err(problem::stamp_too_large());
+            }
             row.key = *self.keys.get(columns.keys[i] as usize).ok_or_else(unexplained)?;
             let (arg, result) = (columns.args[i], columns.results[i]);
             let plain =
@@ -296,6 +299,9 @@ impl Reader for Binary {
         let full = rows.len() + max.saturating_sub(ROWS - 1).max(1);
         while rows.len() < full {
             let more = self.block(symbols, rows).map_err(|mut problem| {
+                if guard::reached(&problem).is_some() {
+                    return problem;
+                }
                 let count = self.count;
                 problem.message = format!("{} (after {count} operations)", problem.message);
                 problem.at(0, 0).in_file(self.source.name().to_owned())
@@ -305,6 +311,10 @@ impl Reader for Binary {
             }
         }
         Ok(true)
+    }
+
+    fn set_guard(&mut self, guard: Guard) {
+        self.source.guard = guard;
     }
 
     fn format(&self) -> Format {

@@ -6,10 +6,11 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+use super::guard::EVERY;
 use super::json::Json;
 use super::schema::{Field, Fields, Schema};
 use super::source::Source;
-use super::{Format, Reader, detect, problem};
+use super::{Format, Guard, Reader, detect, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::{KeyId, Operation};
@@ -75,21 +76,27 @@ pub(super) fn columns<'a>(
 }
 
 impl Csv {
-    pub fn new(mut source: Source, schema: Schema) -> Result<Csv, Diagnostic> {
-        let mut record = Record::default();
-        let mut columns = Vec::new();
-        while let Some((used, lines)) = record.next(&mut source)? {
-            if !record.is_blank() {
-                let names = record.fields().map(str::trim);
-                columns = self::columns(names, &schema).map_err(|problem| source.place(problem, 0))?;
+    pub fn new(source: Source, schema: Schema) -> Csv {
+        Csv { source, schema, columns: Vec::new(), record: Record::default(), line: 0 }
+    }
+
+    /// Reads the header, the first line with anything in it.
+    fn header(&mut self) -> Result<(), Diagnostic> {
+        let source = &mut self.source;
+        while let Some((used, lines)) = self.record.next(source)? {
+            if !self.record.is_blank() {
+                let names = self.record.fields().map(str::trim);
+                let known =
+                    if self.record.goes_on { Err(after_quote()) } else { columns(names, &self.schema) };
+                self.columns = known.map_err(|problem| source.place(problem, 0))?;
             }
             source.consume(used);
             source.lines += lines;
-            if !columns.is_empty() {
+            if !self.columns.is_empty() {
                 break;
             }
         }
-        Ok(Csv { source, schema, columns, record, line: 0 })
+        Ok(())
     }
 
     fn row(&self, symbols: &mut Symbols) -> Result<Option<Operation>, Diagnostic> {
@@ -99,28 +106,37 @@ impl Csv {
             let help = "as many fields as the header has columns; quotes around text with commas in it";
             return Err(Diagnostic::new(problem::SYNTAX, message, help));
         }
+        if self.record.goes_on {
+            return Err(after_quote());
+        }
         let mut fields = Fields::default();
         for (column, text) in self.columns.iter().zip(self.record.fields()) {
-            set(&mut fields, *column, text.trim(), &self.schema)?;
+            set(&mut fields, *column, text.trim(), &self.schema, &self.source.guard)?;
         }
         self.schema.row(&fields, symbols)
     }
 }
 
 /// Puts the text of one field where it belongs.
-pub(super) fn set(fields: &mut Fields, column: Field, text: &str, schema: &Schema) -> Result<(), Diagnostic> {
+pub(super) fn set(
+    fields: &mut Fields,
+    column: Field,
+    text: &str,
+    schema: &Schema,
+    guard: &Guard,
+) -> Result<(), Diagnostic> {
     let value = match column {
         Field::Other => return Ok(()),
         Field::Op => Value::text(text),
-        _ => value(text).map_err(|problem| column.blame(problem))?,
+        _ => value(text, guard).map_err(|problem| column.blame(problem))?,
     };
     schema.set(fields, column, value)
 }
 
 /// A field as a value: JSON where it looks like it, text otherwise.
-pub(super) fn value(text: &str) -> Result<Value, Diagnostic> {
+pub(super) fn value(text: &str, guard: &Guard) -> Result<Value, Diagnostic> {
     let Some(first) = text.bytes().next() else { return Ok(Value::Null) };
-    let mut json = Json::new(text.as_bytes());
+    let mut json = Json::guarded(text.as_bytes(), guard);
     let parsed = json.value().and_then(|value| json.end().map(|()| value));
     match parsed {
         Err(problem)
@@ -129,7 +145,12 @@ pub(super) fn value(text: &str) -> Result<Value, Diagnostic> {
         {
             Err(Diagnostic { column: 0, ..problem })
         }
-        Err(_) => Ok(Value::text(text)),
+        Err(_) => {
+            if text.len() >= EVERY {
+                guard.ask(text.len())?;
+            }
+            Ok(Value::text(text))
+        }
         Ok(value) => Ok(value),
     }
 }
@@ -138,7 +159,9 @@ pub(super) fn value(text: &str) -> Result<Value, Diagnostic> {
 pub(super) fn field(shown: &Value) -> String {
     match shown {
         Value::Null => String::new(),
-        Value::Str(text) if text.trim() == &**text && value(text).is_ok_and(|read| read == *shown) => {
+        Value::Str(text)
+            if text.trim() == &**text && value(text, &Guard::default()).is_ok_and(|read| read == *shown) =>
+        {
             text.to_string()
         }
         other => other.to_string(),
@@ -152,6 +175,9 @@ impl Reader for Csv {
         rows: &mut Vec<Operation>,
         max: usize,
     ) -> Result<bool, Diagnostic> {
+        if self.columns.is_empty() {
+            self.header()?;
+        }
         let full = rows.len() + max.max(1);
         while rows.len() < full {
             let Some((used, lines)) = self.record.next(&mut self.source)? else { return Ok(false) };
@@ -167,6 +193,10 @@ impl Reader for Csv {
             self.source.lines += lines;
         }
         Ok(true)
+    }
+
+    fn set_guard(&mut self, guard: Guard) {
+        self.source.guard = guard;
     }
 
     fn format(&self) -> Format {
@@ -191,6 +221,8 @@ impl Reader for Csv {
 struct Record {
     text: String,
     ranges: Vec<Range<usize>>,
+    /// Does a field go on after its closing quote?
+    goes_on: bool,
 }
 
 impl Record {
@@ -209,10 +241,10 @@ impl Record {
             return Ok(None);
         }
         loop {
-            match self.split(source.bytes(), source.is_finished()) {
+            match self.split(source.bytes(), source.is_finished(), &source.guard) {
                 Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) => {
-                    source.more()?;
+                    source.much_more()?;
                 }
                 Err(problem) => return Err(source.place(problem, 0)),
             }
@@ -220,13 +252,24 @@ impl Record {
     }
 
     /// Splits what `bytes` begins with; `None` if the record does not end here.
-    fn split(&mut self, bytes: &[u8], is_all: bool) -> Result<Option<(usize, u64)>, Diagnostic> {
+    fn split(
+        &mut self,
+        bytes: &[u8],
+        is_all: bool,
+        guard: &Guard,
+    ) -> Result<Option<(usize, u64)>, Diagnostic> {
         self.ranges.clear();
         let mut text = std::mem::take(&mut self.text).into_bytes();
         text.clear();
         let (mut at, mut lines, mut quoted, mut start) = (0, 0, false, 0);
+        // Behind a closing quote the field is over.
+        let mut closed = false;
+        self.goes_on = false;
         loop {
             let byte = bytes.get(at).copied();
+            if at % EVERY == EVERY - 1 {
+                guard.ask(text.len())?;
+            }
             at += 1;
             match byte {
                 None if !is_all => return Ok(None),
@@ -237,8 +280,12 @@ impl Record {
                         at += 1;
                     }
                     None if !is_all => return Ok(None),
-                    _ => quoted = false,
+                    _ => (quoted, closed) = (false, true),
                 },
+                Some(other) if closed && !matches!(other, b',' | b'\n' | b'\r' | b' ' | b'\t') => {
+                    (closed, self.goes_on) = (false, true);
+                    text.push(other);
+                }
                 Some(b'"') if text[start..].trim_ascii().is_empty() => {
                     text.truncate(start);
                     quoted = true;
@@ -246,6 +293,7 @@ impl Record {
                 Some(b',') if !quoted => {
                     self.ranges.push(start..text.len());
                     start = text.len();
+                    closed = false;
                 }
                 None | Some(b'\n') if !quoted => {
                     self.ranges.push(start..text.len());
@@ -265,6 +313,17 @@ impl Record {
             }
         }
     }
+}
+
+/// Two ways to end a field, and nobody knows which is meant.
+#[cold]
+fn after_quote() -> Diagnostic {
+    let message = "a field goes on after its closing quote";
+    Diagnostic::new(
+        problem::SYNTAX,
+        message,
+        "a comma or the end of the line there; a quote inside quotes is doubled",
+    )
 }
 
 /// Writes a history as CSV.

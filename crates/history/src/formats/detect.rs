@@ -136,6 +136,9 @@ pub(super) fn by_ending(ending: &str) -> Option<Format> {
 
 /// What is wrong with `record`, which cannot be read as `format`: perhaps it is of another format.
 pub(super) fn changed(format: Format, record: &[u8], schema: &Schema, problem: Diagnostic) -> Diagnostic {
+    if super::guard::reached(&problem).is_some() {
+        return problem;
+    }
     let record = &record[..record.len().min(LOOK)];
     let unlike = |a: Format, b: Format| {
         let is_edn = |format| matches!(format, Format::JepsenEdn | Format::KvLog);

@@ -1,6 +1,10 @@
 //! Clojure's data notation, as much of it as Jepsen's histories use. What a history has no room for (fractions,
 //! characters, sets) is read and remembered as such, since it may stand in a field nobody asks for.
+//!
+//! Histories have text, and no keywords, symbols or tags. As values these are text with their own spelling, so that `:a`, `a` and `#t "a"` are
+//! other values than `"a"`: `":a"`, `"'a"` (as Clojure quotes a symbol) and `"#t \"a\""`.
 
+use super::guard::Guard;
 use super::problem;
 use crate::diagnostic::Diagnostic;
 use crate::value::Value;
@@ -17,24 +21,46 @@ pub(super) enum Edn {
     /// An integer that does not fit.
     Big(String),
     Text(String),
+    /// Without its colon.
     Keyword(String),
+    Symbol(String),
+    /// A tag, without its #, and what stands behind it.
+    Tagged(String, Box<Edn>),
     List(Vec<Edn>),
     Map(Vec<(Edn, Edn)>),
     /// Something else, by its name.
     Other(&'static str),
 }
 
+/// Of longer texts and lists it is asked whether there is room for them.
+const LONG: usize = 1 << 16;
+
 impl Edn {
     /// As a value of a history.
-    pub fn value(&self) -> Result<Value, Diagnostic> {
+    pub fn value(&self, guard: &Guard) -> Result<Value, Diagnostic> {
         Ok(match self {
             Edn::Nil => Value::Null,
             Edn::Bool(b) => Value::Bool(*b),
             Edn::Int(n) => Value::Int(*n),
             Edn::Big(text) => return Err(problem::too_large(text)),
-            Edn::Text(text) | Edn::Keyword(text) => Value::text(text),
+            Edn::Text(text) => {
+                if text.len() >= LONG {
+                    guard.ask(text.len())?;
+                }
+                Value::text(text)
+            }
+            Edn::Keyword(_) | Edn::Symbol(_) | Edn::Tagged(..) => {
+                let mut spelling = String::new();
+                self.spell(&mut spelling)?;
+                Value::text(&spelling)
+            }
             Edn::List(items) => {
-                let items: Result<Vec<Value>, Diagnostic> = items.iter().map(Edn::value).collect();
+                if items.len() >= LONG {
+                    // As a list of values, and as one that does not grow.
+                    guard.ask(2 * items.len() * size_of::<Value>())?;
+                }
+                let items: Result<Vec<Value>, Diagnostic> =
+                    items.iter().map(|item| item.value(guard)).collect();
                 Value::list(items?)
             }
             Edn::Map(_) => return Err(problem::not_a_value("a map")),
@@ -42,11 +68,49 @@ impl Edn {
         })
     }
 
-    /// The name of a keyword or a text.
+    /// Adds the way it is written: another one for every value.
+    fn spell(&self, out: &mut String) -> Result<(), Diagnostic> {
+        match self {
+            Edn::Keyword(name) => *out += &format!(":{name}"),
+            Edn::Symbol(name) => *out += &format!("'{name}"),
+            Edn::Tagged(tag, data) => {
+                *out += &format!("#{tag} ");
+                data.spell(out)?;
+            }
+            Edn::List(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index > 0 { " " } else { "" });
+                    item.spell(out)?;
+                }
+                out.push(']');
+            }
+            plain => *out += &show(&plain.value(&Guard::default())?),
+        }
+        Ok(())
+    }
+
+    /// The name of a keyword, of a symbol, or a text.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Edn::Keyword(name) | Edn::Text(name) => Some(name),
+            Edn::Keyword(name) | Edn::Symbol(name) | Edn::Text(name) => Some(name),
             _ => None,
+        }
+    }
+
+    /// What a diagnostic calls it.
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            Edn::Nil => "nil",
+            Edn::Bool(_) => "a boolean",
+            Edn::Int(_) | Edn::Big(_) => "an integer",
+            Edn::Text(_) => "text",
+            Edn::Keyword(_) => "a keyword",
+            Edn::Symbol(_) => "a symbol",
+            Edn::Tagged(..) => "something with a tag",
+            Edn::List(_) => "a list",
+            Edn::Map(_) => "a map",
+            Edn::Other(what) => what,
         }
     }
 }
@@ -55,11 +119,12 @@ impl Edn {
 pub(super) struct Parser<'a> {
     text: &'a [u8],
     at: usize,
+    guard: &'a Guard,
 }
 
 impl<'a> Parser<'a> {
-    pub fn new(text: &'a [u8]) -> Parser<'a> {
-        Parser { text, at: 0 }
+    pub fn new(text: &'a [u8], guard: &'a Guard) -> Parser<'a> {
+        Parser { text, at: 0, guard }
     }
 
     /// Bytes used so far.
@@ -134,7 +199,10 @@ impl<'a> Parser<'a> {
                     self.at += 2;
                     self.nested(depth + 1)?;
                 }
-                Some(_) => items.push(self.nested(depth + 1)?),
+                Some(_) => {
+                    self.guard.one_more(&items)?;
+                    items.push(self.nested(depth + 1)?);
+                }
             }
         }
     }
@@ -151,10 +219,11 @@ impl<'a> Parser<'a> {
                 self.nested(depth + 1)
             }
             Some(_) => {
-                if self.token()?.is_empty() {
+                let tag = self.token()?;
+                if tag.is_empty() {
                     return Err(self.syntax("a # without a tag"));
                 }
-                self.nested(depth + 1)
+                Ok(Edn::Tagged(tag.to_owned(), Box::new(self.nested(depth + 1)?)))
             }
         }
     }
@@ -175,7 +244,11 @@ impl<'a> Parser<'a> {
                 }
                 let digits = token.strip_prefix(['-', '+']).unwrap_or(token);
                 if !digits.starts_with(|c: char| c.is_ascii_digit()) {
-                    return Ok(Edn::Text(token.to_owned()));
+                    return Ok(Edn::Symbol(token.to_owned()));
+                }
+                if digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit() {
+                    // Clojure takes 010 for 8, others take it for 10.
+                    return Ok(Edn::Other("a number with a leading zero"));
                 }
                 let whole = token.strip_suffix('N').unwrap_or(token);
                 match whole.strip_prefix('+').unwrap_or(whole).parse() {
@@ -212,12 +285,18 @@ impl<'a> Parser<'a> {
     fn string(&mut self) -> Result<String, Diagnostic> {
         self.at += 1;
         let mut out = String::new();
+        let mut asked = 0;
         loop {
             let rest = &self.text[self.at..];
             let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else {
                 self.at = self.text.len();
                 return Err(self.place(problem::truncated("the closing quote")));
             };
+            if out.len() + plain >= asked + LONG {
+                // It grows by as much as it is.
+                asked = out.len() + plain;
+                self.guard.ask(asked)?;
+            }
             out.push_str(self.utf8(self.at, self.at + plain)?);
             self.at += plain + 1;
             if rest[plain] == b'"' {

@@ -12,7 +12,7 @@ use super::event_order::{self, Side};
 use super::pairing::{Event, EventForm, Moment};
 use super::schema::Schema;
 use super::source::Source;
-use super::{Format, problem};
+use super::{Format, Guard, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::{KeyId, OpCode};
@@ -33,7 +33,7 @@ impl EventForm for EtcdLog {
     fn next(&mut self, source: &mut Source, schema: &Schema) -> Result<Option<Event>, Diagnostic> {
         while let Some((text, length)) = source.line()? {
             let line = &source.bytes()[text];
-            let event = parse(line, schema).map_err(|problem| {
+            let event = parse(line, schema, &source.guard).map_err(|problem| {
                 source.place(detect::changed(Format::EtcdLog, line, schema, problem), 0)
             })?;
             source.consume(length);
@@ -51,7 +51,7 @@ impl EventForm for EtcdLog {
     }
 }
 
-fn parse(line: &[u8], schema: &Schema) -> Result<Option<Event>, Diagnostic> {
+fn parse(line: &[u8], schema: &Schema, guard: &Guard) -> Result<Option<Event>, Diagnostic> {
     let line = std::str::from_utf8(line).map_err(|error| {
         let column = error.valid_up_to() as u32 + 1;
         problem::not_utf8().at(0, column)
@@ -75,36 +75,45 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Option<Event>, Diagnostic> {
         ));
     };
     let keyword = |text: &'_ str| text.trim().strip_prefix(':').unwrap_or(text.trim()).to_owned();
-    let moment = Moment::find(&keyword(moment))?;
-    if !is_client {
-        return Ok(Some(Event {
-            process: None,
-            moment,
-            op: OpCode(0),
-            value: Value::Null,
-            key: Value::Null,
-            line: 0,
-        }));
+    let moment = match Moment::find(&keyword(moment)) {
+        Ok(moment) => moment,
+        // A message about something else that has as many words.
+        Err(_) if !is_client && line.len() > message.len() => return Ok(None),
+        Err(problem) => return Err(problem),
+    };
+    if keyword(process) == "nemesis" {
+        let (op, value) = (OpCode(0), Value::Null);
+        return Ok(Some(Event { process: None, moment, op, value, key: None, line: 0 }));
     }
     let process = match process.parse() {
+        Ok(n) if !is_client || process.starts_with('0') && process.len() > 1 => {
+            let found = format!("`{n}` written as `{process}`");
+            return Err(problem::field_type(
+                "process",
+                &found,
+                "a number from 0 on, without a zero before it",
+            ));
+        }
         Ok(n) => Value::Int(n),
         Err(_) if process.bytes().all(|b| b.is_ascii_digit()) => return Err(problem::too_large(process)),
-        Err(_) => return Err(problem::field_type("process", &format!("`{process}`"), "a number")),
+        Err(_) => {
+            return Err(problem::field_type("process", &format!("`{process}`"), "a number, or :nemesis"));
+        }
     };
     let op = schema.operation(&keyword(op))?;
     let value = match moment {
         Moment::Invoke | Moment::Ok => {
-            let mut parser = Parser::new(value.as_bytes());
+            let mut parser = Parser::new(value.as_bytes(), guard);
             let data = parser.data()?;
             if parser.peek().is_some() {
                 let message = "something follows after the value";
                 return Err(Diagnostic::new(problem::SYNTAX, message, "one value, such as nil, 3 or [1 2]"));
             }
-            data.value()?
+            data.value(guard)?
         }
         Moment::Fail | Moment::Info => Value::Null,
     };
-    Ok(Some(Event { process: Some(process), moment, op, value, key: Value::Null, line: 0 }))
+    Ok(Some(Event { process: Some(process), moment, op, value, key: None, line: 0 }))
 }
 
 /// The first four fields of a message. Only the last of them, the value, may have blanks inside.

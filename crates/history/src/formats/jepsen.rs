@@ -1,8 +1,7 @@
 //! Jepsen's histories in EDN, and porcupine's key-value histories, which look the same.
 //!
 //! Maps with `:process :type :f :value` and possibly `:key`, in a vector, in a list, or one after another. The order in
-//! the file is the order in time; `:time` and `:index` say nothing more. Events of the nemesis, and whatever else has
-//! no number for a process, are passed over.
+//! the file is the order in time; `:time` and `:index` say nothing more. Events of the nemesis are passed over; any other process has a number, or is text.
 
 use std::io::{self, Write};
 
@@ -11,7 +10,7 @@ use super::event_order::{self, Side};
 use super::pairing::{Event, EventForm, Moment};
 use super::schema::Schema;
 use super::source::Source;
-use super::{Format, ReadOptions, detect, problem};
+use super::{Format, Guard, detect, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::{KeyId, OpCode};
@@ -21,7 +20,6 @@ use crate::value::Value;
 /// The form.
 pub(super) struct Jepsen {
     format: Format,
-    independent: bool,
     place: Place,
 }
 
@@ -38,25 +36,29 @@ enum Place {
 
 impl Jepsen {
     /// Jepsen's own.
-    pub fn edn(options: &ReadOptions) -> Jepsen {
-        Jepsen { format: Format::JepsenEdn, independent: options.independent, place: Place::Before }
+    pub fn edn() -> Jepsen {
+        Jepsen { format: Format::JepsenEdn, place: Place::Before }
     }
 
     /// Porcupine's.
     pub fn kv_log() -> Jepsen {
-        Jepsen { format: Format::KvLog, independent: false, place: Place::Before }
+        Jepsen { format: Format::KvLog, place: Place::Before }
     }
 
     /// Goes to the next map; `false` at the end.
     fn find_map(&mut self, source: &mut Source) -> Result<bool, Diagnostic> {
         loop {
-            let mut parser = Parser::new(source.bytes());
-            let (next, skipped) = (parser.peek(), parser.at());
-            if next.is_none() && source.more()? {
-                continue;
+            let mut parser = Parser::new(source.bytes(), &source.guard);
+            let (next, mut skipped) = (parser.peek(), parser.at());
+            if next.is_none() && !source.is_finished() {
+                // A comment may go on in what was not read yet; the lines before it are over.
+                skipped = memchr::memrchr(b'\n', source.bytes()).map_or(0, |at| at + 1);
             }
             source.lines += memchr::memchr_iter(b'\n', &source.bytes()[..skipped]).count() as u64;
             source.consume(skipped);
+            if next.is_none() && source.more()? {
+                continue;
+            }
             match (self.place, next) {
                 (Place::Inside(close), None) => {
                     let problem = problem::truncated(&format!("`{}`", close as char));
@@ -82,7 +84,9 @@ impl Jepsen {
         }
     }
 
-    fn event(&self, data: &Edn, schema: &Schema) -> Result<Event, Diagnostic> {
+    fn event(&self, data: &Edn, schema: &Schema, guard: &Guard) -> Result<Event, Diagnostic> {
+        // Some write the kind of record before it: `#jepsen.history.Op{…}`.
+        let data = if let Edn::Tagged(_, inner) = data { inner } else { data };
         let Edn::Map(fields) = data else {
             return Err(Diagnostic::new(
                 problem::SYNTAX,
@@ -90,39 +94,71 @@ impl Jepsen {
                 "{:process 0, :type :invoke, :f :read, :value nil}",
             ));
         };
-        let field = |name: &str| {
-            let is_it = |key: &Edn| matches!(key, Edn::Keyword(keyword) if keyword == name);
-            fields.iter().find(|(key, _)| is_it(key)).map(|(_, value)| value)
-        };
-        let process = field("process").ok_or_else(|| problem::missing(":process", "who called it"))?;
+        let fields = Named::of(fields, &schema.key_field)?;
+        let process = fields.process.ok_or_else(|| problem::missing(":process", "who called it"))?;
         let moment =
-            field("type").ok_or_else(|| problem::missing(":type", ":invoke, :ok, :fail or :info"))?;
+            fields.moment.ok_or_else(|| problem::missing(":type", ":invoke, :ok, :fail or :info"))?;
         let moment = Moment::find(moment.name().unwrap_or("something else"))?;
         let mut event =
-            Event { process: None, moment, op: OpCode(0), value: Value::Null, key: Value::Null, line: 0 };
-        match process {
-            Edn::Int(n) => event.process = Some(Value::Int(*n)),
+            Event { process: None, moment, op: OpCode(0), value: Value::Null, key: None, line: 0 };
+        event.process = match process {
+            Edn::Int(n) => Some(Value::Int(*n)),
+            Edn::Keyword(name) | Edn::Text(name) if name == "nemesis" => return Ok(event),
+            Edn::Text(name) => Some(Value::text(name)),
             Edn::Big(text) => return Err(problem::too_large(text)),
-            _ => return Ok(event),
-        }
-        let name = field("f").or_else(|| field("op"));
-        let name = name.ok_or_else(|| problem::missing(":f", "the name of the operation"))?;
+            other => {
+                let expected = "an integer, text or :nemesis";
+                return Err(problem::field_type(":process", other.kind_name(), expected));
+            }
+        };
+        let name =
+            fields.f.or(fields.op).ok_or_else(|| problem::missing(":f", "the name of the operation"))?;
         event.op = match name.name() {
             Some(name) => schema.operation(name)?,
             None => return Err(problem::field_type(":f", "no name", "the name of an operation")),
         };
         // What an operation that did not happen, or may not have, is said to have given back is not looked at.
         if matches!(moment, Moment::Invoke | Moment::Ok) {
-            event.value = field("value").map_or(Ok(Value::Null), Edn::value)?;
+            event.value = fields.value.map_or(Ok(Value::Null), |value| value.value(guard))?;
         }
-        event.key = field(&schema.key_field).map_or(Ok(Value::Null), Edn::value)?;
-        if self.independent && matches!(moment, Moment::Invoke | Moment::Ok) {
-            let Some((key, value)) = event.value.as_pair() else {
-                return Err(problem::field_type(":value", event.value.kind_name(), "a pair [key value]"));
-            };
-            (event.key, event.value) = (key.clone(), value.clone());
-        }
+        let key = fields.key.map(|key| key.value(guard)).transpose()?;
+        event.key = key.filter(|key| !key.is_null());
         Ok(event)
+    }
+}
+
+/// The fields of an event that are looked at.
+#[derive(Default)]
+struct Named<'a> {
+    process: Option<&'a Edn>,
+    moment: Option<&'a Edn>,
+    f: Option<&'a Edn>,
+    /// What some write for it.
+    op: Option<&'a Edn>,
+    value: Option<&'a Edn>,
+    key: Option<&'a Edn>,
+}
+
+impl<'a> Named<'a> {
+    /// Finds them, each once.
+    fn of(fields: &'a [(Edn, Edn)], key_field: &str) -> Result<Named<'a>, Diagnostic> {
+        let mut named = Named::default();
+        for (name, value) in fields {
+            let Edn::Keyword(name) = name else { continue };
+            let place = match name.as_str() {
+                "process" => &mut named.process,
+                "type" => &mut named.moment,
+                "f" => &mut named.f,
+                "op" => &mut named.op,
+                "value" => &mut named.value,
+                name if name == key_field => &mut named.key,
+                _ => continue,
+            };
+            if place.replace(value).is_some() {
+                return Err(problem::twice(&format!(":{name}")));
+            }
+        }
+        Ok(named)
     }
 }
 
@@ -136,9 +172,11 @@ impl EventForm for Jepsen {
             return Ok(None);
         }
         loop {
-            let mut parser = Parser::new(source.bytes());
-            let event =
-                parser.data().and_then(|data| self.event(&data, schema).map_err(|problem| problem.at(0, 1)));
+            let guard = &source.guard;
+            let mut parser = Parser::new(source.bytes(), guard);
+            let event = parser
+                .data()
+                .and_then(|data| self.event(&data, schema, guard).map_err(|problem| problem.at(0, 1)));
             match event {
                 Ok(mut event) => {
                     let used = parser.at();
@@ -148,7 +186,7 @@ impl EventForm for Jepsen {
                     return Ok(Some(event));
                 }
                 // The map may go on in what was not read yet.
-                Err(problem) if problem.code == problem::TRUNCATED && source.more()? => {}
+                Err(problem) if problem.code == problem::TRUNCATED && source.much_more()? => {}
                 Err(problem) => {
                     let problem = detect::changed(self.format, source.bytes(), schema, problem);
                     let lines_on = problem.line;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::guard::Guard;
 use super::problem;
 use crate::diagnostic::Diagnostic;
 use crate::value::Value;
@@ -10,16 +11,46 @@ use crate::value::Value;
 /// Lists in lists in lists: no deeper than this.
 const DEEPEST: u32 = 64;
 
+/// Of a text longer than this it is asked whether there is room for it, and time to look for its end.
+const LONG: usize = 1 << 20;
+
 /// Reads one record.
 #[derive(Clone, Debug)]
 pub(super) struct Json<'a> {
     text: &'a [u8],
     at: usize,
+    /// Whom to ask in a long record; nobody in one that is known to be short.
+    guard: Option<&'a Guard>,
 }
 
 impl<'a> Json<'a> {
     pub fn new(text: &'a [u8]) -> Json<'a> {
-        Json { text, at: 0 }
+        Json { text, at: 0, guard: None }
+    }
+
+    /// The same for a record that may be long.
+    pub fn guarded(text: &'a [u8], guard: &'a Guard) -> Json<'a> {
+        Json { text, at: 0, guard: Some(guard) }
+    }
+
+    /// May so many bytes be taken?
+    fn ask(&self, more: usize) -> Result<(), Diagnostic> {
+        self.guard.map_or(Ok(()), |guard| guard.ask(more))
+    }
+
+    /// The first byte from `from` on that ends the plain part of a string; the end of the record if none does.
+    #[inline]
+    fn plain_end(&self, from: usize) -> Result<usize, Diagnostic> {
+        let mut at = from;
+        loop {
+            let part = &self.text[at..self.text.len().min(at + LONG)];
+            let found = part.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20);
+            at += found.unwrap_or(part.len());
+            if found.is_some() || part.len() < LONG {
+                return Ok(at);
+            }
+            self.ask(0)?;
+        }
     }
 
     /// Bytes used so far.
@@ -64,7 +95,12 @@ impl<'a> Json<'a> {
         if self.take(b'}') {
             return Ok(());
         }
+        let mut asked = self.at;
         loop {
+            if self.at >= asked + LONG {
+                asked = self.at;
+                self.ask(0)?;
+            }
             if self.peek() != Some(b'"') {
                 return Err(self.expected("a field's name in quotes"));
             }
@@ -89,15 +125,14 @@ impl<'a> Json<'a> {
     pub fn string(&mut self) -> Result<Cow<'a, str>, Diagnostic> {
         self.expect(b'"')?;
         let start = self.at;
-        let rest = &self.text[start..];
-        let Some(length) = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20) else {
-            self.at = self.text.len();
+        let end = self.plain_end(start)?;
+        self.at = end;
+        if end == self.text.len() {
             return Err(self.expected("the closing quote"));
-        };
-        self.at = start + length;
-        if rest[length] == b'"' {
+        }
+        if self.text[end] == b'"' {
             self.at += 1;
-            return Ok(Cow::Borrowed(self.utf8(start, start + length)?));
+            return Ok(Cow::Borrowed(self.utf8(start, end)?));
         }
         self.escaped(start).map(Cow::Owned)
     }
@@ -110,7 +145,13 @@ impl<'a> Json<'a> {
     fn nested(&mut self, depth: u32) -> Result<Value, Diagnostic> {
         let start = self.at;
         match self.peek() {
-            Some(b'"') => Ok(Value::text(&self.string()?)),
+            Some(b'"') => {
+                let text = self.string()?;
+                if text.len() >= LONG {
+                    self.ask(text.len())?;
+                }
+                Ok(Value::text(&text))
+            }
             Some(b'[') => self.list(depth),
             Some(b'{') => Err(self.at_column(problem::not_a_value("an object"), start)),
             Some(b'-' | b'0'..=b'9') => self.number(),
@@ -131,9 +172,16 @@ impl<'a> Json<'a> {
             return Ok(Value::list(items));
         }
         loop {
+            if let Some(guard) = self.guard {
+                guard.one_more(&items)?;
+            }
             items.push(self.nested(depth + 1)?);
             if !self.take(b',') {
                 if self.take(b']') {
+                    // Made a list of that does not grow, it is there twice for a moment.
+                    if items.len() >= LONG / size_of::<Value>() {
+                        self.ask(items.len() * size_of::<Value>())?;
+                    }
                     return Ok(Value::list(items));
                 }
                 return Err(self.expected("`,` or `]`"));
@@ -197,11 +245,16 @@ impl<'a> Json<'a> {
     /// The rest of a string that has escapes in it; `self.at` is at the first.
     fn escaped(&mut self, start: usize) -> Result<String, Diagnostic> {
         let mut out = self.utf8(start, self.at)?.to_owned();
+        let mut asked = 0;
         loop {
-            let rest = &self.text[self.at..];
-            let plain = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(rest.len());
-            out.push_str(self.utf8(self.at, self.at + plain)?);
-            self.at += plain;
+            let plain = self.plain_end(self.at)?;
+            if out.len() + plain - self.at >= asked + LONG {
+                asked = out.len() + plain - self.at;
+                // It grows by as much as it is.
+                self.ask(asked)?;
+            }
+            out.push_str(self.utf8(self.at, plain)?);
+            self.at = plain;
             match self.text.get(self.at) {
                 Some(b'"') => {
                     self.at += 1;
@@ -278,7 +331,12 @@ impl<'a> Json<'a> {
                 if self.take(b']') {
                     return Ok(());
                 }
+                let mut asked = self.at;
                 loop {
+                    if self.at >= asked + LONG {
+                        asked = self.at;
+                        self.ask(0)?;
+                    }
                     self.skip_nested(depth + 1)?;
                     if !self.take(b',') {
                         return if self.take(b']') { Ok(()) } else { Err(self.expected("`,` or `]`")) };

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::detect;
 use super::event_order::{self, Side};
+use super::guard::Guard;
 use super::json::Json;
 use super::pairing::{Event, EventForm, Moment};
 use super::schema::Schema;
@@ -31,7 +32,7 @@ impl EventForm for JsonEvents {
             let event = if line.trim_ascii().is_empty() {
                 None
             } else {
-                let event = parse(line, schema).map_err(|problem| {
+                let event = parse(line, schema, &source.guard).map_err(|problem| {
                     source.place(detect::changed(Format::JsonEvents, line, schema, problem), 0)
                 })?;
                 Some(event)
@@ -47,12 +48,12 @@ impl EventForm for JsonEvents {
     }
 }
 
-fn parse(line: &[u8], schema: &Schema) -> Result<Event, Diagnostic> {
+fn parse(line: &[u8], schema: &Schema, guard: &Guard) -> Result<Event, Diagnostic> {
     let (mut process, mut moment, mut op) = (None, None, None);
     let (mut value, mut key) = (None, None);
     let mut is_row = false;
     let mut others: Vec<(String, usize)> = Vec::new();
-    let mut json = Json::new(line);
+    let mut json = Json::guarded(line, guard);
     json.object(|json, name| {
         json.peek();
         let start = json.at();
@@ -70,9 +71,7 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Event, Diagnostic> {
             }
         };
         if twice {
-            let message = format!("`{name}` appears twice in one record");
-            let problem = Diagnostic::new(problem::FIELD_TWICE, message, "each field once");
-            return Err(json.at_column(problem, start));
+            return Err(json.at_column(problem::twice(name), start));
         }
         Ok(())
     })?;
@@ -113,7 +112,7 @@ fn parse(line: &[u8], schema: &Schema) -> Result<Event, Diagnostic> {
         moment,
         op,
         value: value.unwrap_or_default(),
-        key: key.unwrap_or_default(),
+        key: key.filter(|key| !key.is_null()),
         line: 0,
     })
 }

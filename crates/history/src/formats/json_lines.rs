@@ -13,6 +13,7 @@ mod template;
 use std::io::{self, Write};
 use std::ops::Range;
 
+use super::guard::Guard;
 use super::json::Json;
 use super::schema::{Field, Fields, Schema};
 use super::source::Source;
@@ -74,7 +75,7 @@ impl JsonLines {
         let line = &self.source.bytes()[text];
         if !line.trim_ascii().is_empty() {
             let mut spans = Vec::new();
-            let row = parse(line, &self.schema, &mut spans)
+            let row = parse(line, &self.schema, &self.source.guard, &mut spans)
                 .and_then(|fields| self.schema.row(&fields, symbols))
                 .map_err(|problem| {
                     self.source.place(detect::changed(Format::JsonLines, line, &self.schema, problem), 0)
@@ -150,6 +151,10 @@ impl Reader for JsonLines {
         Ok(true)
     }
 
+    fn set_guard(&mut self, guard: Guard) {
+        self.source.guard = guard;
+    }
+
     fn format(&self) -> Format {
         Format::JsonLines
     }
@@ -168,11 +173,16 @@ impl Reader for JsonLines {
 }
 
 /// The fields of one line, and where their values are.
-fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Field, Range<usize>)>) -> Result<Fields, Diagnostic> {
+fn parse(
+    line: &[u8],
+    schema: &Schema,
+    guard: &Guard,
+    spans: &mut Vec<(Field, Range<usize>)>,
+) -> Result<Fields, Diagnostic> {
     let mut fields = Fields::default();
     let mut is_event = false;
     let mut others: Vec<(String, usize)> = Vec::new();
-    let mut json = Json::new(line);
+    let mut json = Json::guarded(line, guard);
     json.object(|json, name| {
         json.peek();
         let start = json.at();
@@ -182,12 +192,7 @@ fn parse(line: &[u8], schema: &Schema, spans: &mut Vec<(Field, Range<usize>)>) -
             others.push((name.to_owned(), start));
         }
         if field != Field::Other && spans.iter().any(|(seen, _)| *seen == field) {
-            let problem = Diagnostic::new(
-                problem::FIELD_TWICE,
-                format!("`{name}` appears twice in one record"),
-                "each field once",
-            );
-            return Err(json.at_column(problem, start));
+            return Err(json.at_column(problem::twice(name), start));
         }
         take(json, field, schema, &mut fields).map_err(|problem| match problem.column {
             0 => json.at_column(problem, start),

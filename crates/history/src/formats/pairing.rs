@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use super::process_order::show;
 use super::schema::{Schema, process_id};
 use super::source::Source;
-use super::{Format, Reader, problem};
+use super::{Format, Guard, ReadOptions, Reader, problem};
 use crate::diagnostic::Diagnostic;
-use crate::operation::{OpCode, Operation, ProcessId};
+use crate::operation::{KeyId, OpCode, Operation, ProcessId};
 use crate::signature::Shape;
 use crate::symbols::{Symbols, ValueId};
 use crate::value::Value;
@@ -62,8 +62,8 @@ pub(super) struct Event {
     pub moment: Moment,
     pub op: OpCode,
     pub value: Value,
-    /// The object; null where the event does not say.
-    pub key: Value,
+    /// The object; `None` where the event does not say.
+    pub key: Option<Value>,
     /// The line the event begins in.
     pub line: u64,
 }
@@ -91,6 +91,8 @@ pub(super) struct Events<F> {
     source: Source,
     schema: Schema,
     form: F,
+    /// Are values pairs of an object and a value?
+    independent: bool,
     lanes: FxHashMap<Value, Lane>,
     /// Operations that will never return, given out at the end.
     pending: Vec<Operation>,
@@ -110,11 +112,34 @@ struct Lane {
 struct Open {
     row: Operation,
     line: u64,
+    /// The value of the call, whether it is an argument or not: some logs repeat it.
+    said: Value,
 }
 
 impl<F: EventForm> Events<F> {
-    pub fn new(source: Source, schema: Schema, form: F) -> Events<F> {
-        Events { source, schema, form, lanes: FxHashMap::default(), pending: Vec::new(), clock: 0, line: 0 }
+    pub fn new(source: Source, schema: Schema, form: F, options: &ReadOptions) -> Events<F> {
+        Events {
+            source,
+            schema,
+            form,
+            independent: options.independent,
+            lanes: FxHashMap::default(),
+            pending: Vec::new(),
+            clock: 0,
+            line: 0,
+        }
+    }
+
+    /// Takes the object out of a value that is a pair. What an operation that did not happen, or may not have, is said to have given back is not looked at.
+    fn apart(&self, event: &mut Event) -> Result<(), Diagnostic> {
+        if !self.independent || !matches!(event.moment, Moment::Invoke | Moment::Ok) {
+            return Ok(());
+        }
+        let Some((key, value)) = event.value.as_pair() else {
+            return Err(problem::field_type("value", event.value.kind_name(), "a pair [key value]"));
+        };
+        (event.key, event.value) = (Some(key.clone()), value.clone());
+        Ok(())
     }
 
     fn call(&mut self, name: &Value, event: &Event, symbols: &mut Symbols) -> Result<(), Diagnostic> {
@@ -143,7 +168,7 @@ impl<F: EventForm> Events<F> {
         if decl.arg != Shape::Unit {
             row.arg = self.schema.argument(event.op, &event.value, symbols)?;
         }
-        row.key = symbols.key(&event.key);
+        row.key = event.key.as_ref().map_or(KeyId::NONE, |key| symbols.key(key));
         if let Some(open) = &lane.open {
             return Err(Diagnostic::new(
                 problem::TWO_OPEN,
@@ -156,7 +181,7 @@ impl<F: EventForm> Events<F> {
                 "an `ok`, `fail` or `info` event for the first before the next `invoke` of the same process",
             ));
         }
-        lane.open = Some(Open { row, line: event.line });
+        lane.open = Some(Open { row, line: event.line, said: event.value.clone() });
         Ok(())
     }
 
@@ -168,7 +193,8 @@ impl<F: EventForm> Events<F> {
         symbols: &mut Symbols,
     ) -> Result<Option<Operation>, Diagnostic> {
         let lane = self.lanes.get_mut(name);
-        let Some((lane, mut row)) = lane.and_then(|lane| lane.open.take().map(|open| (lane, open.row)))
+        let Some((lane, Open { mut row, said, .. })) =
+            lane.and_then(|lane| lane.open.take().map(|open| (lane, open)))
         else {
             let message = format!("process {name} has nothing open that `{}` could end", event.moment.name());
             return Err(Diagnostic::new(
@@ -186,8 +212,20 @@ impl<F: EventForm> Events<F> {
                 format!("the end of `{}`", decl.name),
             ));
         }
+        if let Some(key) = event.key.as_ref().filter(|key| **key != symbols.key_name(row.key)) {
+            let object = |key: &Value| match key {
+                Value::Null => "the object without a name".to_owned(),
+                key => format!("object {key}"),
+            };
+            let (called, ended) = (object(&symbols.key_name(row.key)), object(key));
+            return Err(Diagnostic::new(
+                problem::RETURN_WITHOUT_CALL,
+                format!("process {name} called `{}` of {called} and returns from {ended}", decl.name),
+                format!("the end of `{}` of {called}", decl.name),
+            ));
+        }
         match event.moment {
-            Moment::Ok => row.result = self.answer(&row, &event.value, symbols)?,
+            Moment::Ok => row.result = self.answer(&row, &said, &event.value, symbols)?,
             Moment::Fail if self.form.fail_is_false() && decl.result == Shape::Bool => {
                 row.result = ValueId::FALSE;
             }
@@ -202,15 +240,27 @@ impl<F: EventForm> Events<F> {
         Ok(Some(row))
     }
 
-    /// The result that the value of an `ok` event stands for. Logs repeat the argument of operations that answer
-    /// nothing, or nothing but "done".
-    fn answer(&self, row: &Operation, value: &Value, symbols: &mut Symbols) -> Result<ValueId, Diagnostic> {
+    /// The result that the value of an `ok` event stands for. Logs repeat what was `said` in the call of operations that answer
+    /// nothing, or nothing but "done"; anything else is no answer of theirs.
+    fn answer(
+        &self,
+        row: &Operation,
+        said: &Value,
+        value: &Value,
+        symbols: &mut Symbols,
+    ) -> Result<ValueId, Diagnostic> {
         let decl = self.schema.signature.decl(row.op());
-        let echo = *value == symbols.value(row.arg) && !matches!(decl.name, "contains" | "is_empty");
+        let is_repeated = value == said;
         match decl.result {
-            Shape::Unit if echo || *value != Value::Bool(false) => Ok(ValueId::NULL),
-            Shape::Done if value.as_bool().is_none() => Ok(ValueId::NULL),
-            Shape::Bool if value.as_bool().is_none() && echo => Ok(ValueId::TRUE),
+            Shape::Unit if is_repeated => Ok(ValueId::NULL),
+            Shape::Done if is_repeated && value.as_bool().is_none() => Ok(ValueId::NULL),
+            Shape::Bool
+                if is_repeated
+                    && value.as_bool().is_none()
+                    && !matches!(decl.name, "contains" | "is_empty") =>
+            {
+                Ok(ValueId::TRUE)
+            }
             _ => self.schema.result(row.op(), value, symbols),
         }
     }
@@ -232,17 +282,17 @@ impl<F: EventForm> Reader for Events<F> {
     ) -> Result<bool, Diagnostic> {
         let full = rows.len() + max.max(1);
         while rows.len() < full {
-            let Some(event) = self.form.next(&mut self.source, &self.schema)? else {
+            let Some(mut event) = self.form.next(&mut self.source, &self.schema)? else {
                 self.leave_open();
                 rows.append(&mut self.pending);
                 return Ok(false);
             };
-            if let Some(name) = &event.process {
+            if let Some(name) = event.process.take() {
                 self.line = event.line;
-                let row = match event.moment {
-                    Moment::Invoke => self.call(name, &event, symbols).map(|()| None),
-                    _ => self.end(name, &event, symbols),
-                };
+                let row = self.apart(&mut event).and_then(|()| match event.moment {
+                    Moment::Invoke => self.call(&name, &event, symbols).map(|()| None),
+                    _ => self.end(&name, &event, symbols),
+                });
                 let place = |problem: Diagnostic| {
                     let column = problem.column;
                     problem.at(event.line, column).in_file(self.source.name().to_owned())
@@ -252,6 +302,10 @@ impl<F: EventForm> Reader for Events<F> {
             self.clock += 1;
         }
         Ok(true)
+    }
+
+    fn set_guard(&mut self, guard: Guard) {
+        self.source.guard = guard;
     }
 
     fn format(&self) -> Format {

@@ -22,7 +22,7 @@ use parquet::schema::parser::parse_message_type;
 use super::csv;
 use super::schema::{Field, Fields, Schema};
 use super::source::Source;
-use super::{Format, Reader, problem};
+use super::{Format, Guard, Reader, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::Operation;
@@ -33,6 +33,9 @@ use crate::value::Value;
 /// Rows in a group.
 const GROUP: usize = 1 << 16;
 
+/// Records between two looks at the limits.
+const ASKED: u64 = 1 << 12;
+
 /// Reads Parquet.
 pub(super) struct ParquetRows {
     rows: RowIter<'static>,
@@ -42,6 +45,7 @@ pub(super) struct ParquetRows {
     count: u64,
     total: u64,
     records: u64,
+    guard: Guard,
 }
 
 impl ParquetRows {
@@ -65,7 +69,7 @@ impl ParquetRows {
         let records = about.num_rows().max(0) as u64;
         let total = source.bytes_total().unwrap_or_else(|| source.bytes_read());
         let rows = RowIter::from_file_into(reader);
-        Ok(ParquetRows { rows, schema, columns, name, count: 0, total, records })
+        Ok(ParquetRows { rows, schema, columns, name, count: 0, total, records, guard: Guard::default() })
     }
 
     fn row(&mut self, symbols: &mut Symbols) -> Result<Option<Option<Operation>>, Diagnostic> {
@@ -74,7 +78,7 @@ impl ParquetRows {
         let mut fields = Fields::default();
         for (column, (_, cell)) in self.columns.iter().zip(row.get_column_iter()) {
             if *column != Field::Other {
-                set(&mut fields, *column, cell, &self.schema)?;
+                set(&mut fields, *column, cell, &self.schema, &self.guard)?;
             }
         }
         self.schema.row(&fields, symbols).map(Some)
@@ -91,7 +95,13 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Diagn
     }
 }
 
-fn set(fields: &mut Fields, column: Field, cell: &Cell, schema: &Schema) -> Result<(), Diagnostic> {
+fn set(
+    fields: &mut Fields,
+    column: Field,
+    cell: &Cell,
+    schema: &Schema,
+    guard: &Guard,
+) -> Result<(), Diagnostic> {
     let value = match cell {
         Cell::Null => Value::Null,
         Cell::Bool(b) => Value::Bool(*b),
@@ -103,10 +113,10 @@ fn set(fields: &mut Fields, column: Field, cell: &Cell, schema: &Schema) -> Resu
         Cell::UShort(n) => Value::Int((*n).into()),
         Cell::UInt(n) => Value::Int((*n).into()),
         Cell::ULong(n) => Value::Int(i64::try_from(*n).map_err(|_| problem::too_large(&n.to_string()))?),
-        Cell::Str(text) => return csv::set(fields, column, text, schema),
+        Cell::Str(text) => return csv::set(fields, column, text, schema, guard),
         Cell::Bytes(bytes) => {
             let text = std::str::from_utf8(bytes.data()).map_err(|_| problem::not_utf8())?;
-            return csv::set(fields, column, text, schema);
+            return csv::set(fields, column, text, schema, guard);
         }
         _ => return Err(problem::not_a_value("what a column holds")),
     };
@@ -122,6 +132,9 @@ impl Reader for ParquetRows {
     ) -> Result<bool, Diagnostic> {
         let full = rows.len() + max.max(1);
         while rows.len() < full {
+            if self.count.is_multiple_of(ASKED) {
+                self.guard.ask(0)?;
+            }
             let row = self.row(symbols).map_err(|mut problem| {
                 problem.message = format!("{} (in record {})", problem.message, self.count + 1);
                 problem.at(0, 0).in_file(&*self.name)
@@ -133,6 +146,10 @@ impl Reader for ParquetRows {
             self.count += 1;
         }
         Ok(true)
+    }
+
+    fn set_guard(&mut self, guard: Guard) {
+        self.guard = guard;
     }
 
     fn format(&self) -> Format {

@@ -52,6 +52,13 @@ pub const TOO_BIG: &str = "H022";
 pub const MISSPELT: &str = "H023";
 /// A file that is read twice was not the same both times.
 pub const CHANGED: &str = "H024";
+/// The history has no objects of the kind that was asked for.
+pub const NO_OBJECTS: &str = "H025";
+
+/// Nothing is wrong, and there is no time to read on; never shown, see [`super::guard::reached`].
+pub(super) const TIME: &str = "time";
+/// Nothing is wrong, and there is no memory to read on.
+pub(super) const MEMORY: &str = "memory";
 
 /// Reading from outside failed.
 pub(super) fn unreadable(error: &std::io::Error) -> Diagnostic {
@@ -156,6 +163,20 @@ pub(super) fn return_before_call(row: &Operation) -> Diagnostic {
         format!("the operation returns at {} before it is called at {}", row.ret, row.call),
         "a `return` stamp that is not less than `call`",
     )
+}
+
+/// Objects that are named in values are those of events.
+pub(super) fn no_values(format: Format) -> Diagnostic {
+    Diagnostic::new(
+        NO_OBJECTS,
+        format!("the format {} has no values [key value] to take objects from", format.name()),
+        "the objects in a field, `key` or the one that --partition names; pairs are for formats of calls and returns",
+    )
+}
+
+/// A field twice in one record.
+pub(super) fn twice(field: &str) -> Diagnostic {
+    Diagnostic::new(FIELD_TWICE, format!("`{field}` appears twice in one record"), "each field once")
 }
 
 /// A record is beyond all measure.

@@ -1,5 +1,7 @@
 //! What a reader knows of the specification; which fields a record has; and the one place where fields become an [`Operation`].
 
+use std::fmt::{self, Write as _};
+
 use super::ReadOptions;
 use super::misspelt;
 use super::problem;
@@ -202,11 +204,23 @@ fn within_bounds(process: ProcessId, name: &Value) -> Result<ProcessId, Diagnost
     ))
 }
 
-fn mismatch(code: &'static str, op: &str, what: &str, shape: Shape, value: &Value) -> Diagnostic {
-    let mut shown = value.to_string();
-    if shown.chars().count() > 40 {
-        shown = shown.chars().take(40).chain(['…']).collect();
+/// The beginning of a text that may be long: it takes forty characters, and not one more.
+struct Beginning(String);
+
+impl fmt::Write for Beginning {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = 41usize.saturating_sub(self.0.chars().count());
+        self.0.extend(text.chars().take(room));
+        if self.0.chars().count() > 40 { Err(fmt::Error) } else { Ok(()) }
     }
+}
+
+fn mismatch(code: &'static str, op: &str, what: &str, shape: Shape, value: &Value) -> Diagnostic {
+    let mut beginning = Beginning(String::new());
+    let mut shown = match write!(beginning, "{value}") {
+        Ok(()) => beginning.0,
+        Err(_) => beginning.0.chars().take(40).chain(['…']).collect(),
+    };
     if shown != value.kind_name() {
         shown = format!("{shown}, {}", value.kind_name());
     }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memchr;
 
+use super::guard::{EVERY, Guard};
 use super::problem;
 use super::unpack::{self, Bytes};
 use super::{Input, ReadOptions};
@@ -37,6 +38,10 @@ pub(super) struct Source {
     name: String,
     /// The file, if it is one that is not packed.
     path: Option<PathBuf>,
+    /// Is asked for every few MB whether to go on.
+    pub guard: Guard,
+    /// Bytes taken since it was asked.
+    unasked: usize,
     /// Lines before `start`.
     pub lines: u64,
 }
@@ -85,6 +90,8 @@ impl Source {
                 Input::File(path) => Some(path.clone()),
                 _ => None,
             },
+            guard: Guard::default(),
+            unasked: 0,
             lines: 0,
         };
         source.unpack()?;
@@ -133,7 +140,17 @@ impl Source {
                 let message = format!("a record is longer than {} MiB", LONGEST >> 20);
                 return Err(self.place(problem::too_big(message), 0));
             }
+            self.guard.ask(self.end)?;
+            self.unasked = 0;
             self.buffer.resize(2 * self.end, 0);
+        } else if self.buffer.len() > BUFFER && self.end < BUFFER / 2 {
+            // The long record is behind us.
+            self.buffer.truncate(BUFFER);
+            self.buffer.shrink_to_fit();
+        }
+        if self.unasked >= EVERY {
+            self.guard.ask(0)?;
+            self.unasked = 0;
         }
         loop {
             match self.input.read(&mut self.buffer[self.end..]) {
@@ -143,6 +160,7 @@ impl Source {
                 }
                 Ok(count) => {
                     self.end += count;
+                    self.unasked += count;
                     return Ok(true);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -155,6 +173,14 @@ impl Source {
     pub fn want(&mut self, count: usize) -> Result<(), Diagnostic> {
         while self.end - self.start < count && self.more()? {}
         Ok(())
+    }
+
+    /// Gets twice as much as there is, for a record that does not end in it: one that is read from its beginning again and again. `false` if
+    /// there is no more.
+    pub fn much_more(&mut self) -> Result<bool, Diagnostic> {
+        let had = self.bytes().len();
+        self.want(2 * had.max(1))?;
+        Ok(self.bytes().len() > had)
     }
 
     /// The next line, without its end, and how many bytes it takes with it; `None` at the end of the input.
@@ -187,6 +213,9 @@ impl Source {
         let mut rest = self.bytes().to_vec();
         self.consume(rest.len());
         while self.more()? {
+            if rest.len() + self.bytes().len() > rest.capacity() {
+                self.guard.ask(rest.len())?;
+            }
             rest.extend_from_slice(self.bytes());
             self.consume(self.bytes().len());
         }

@@ -418,7 +418,9 @@ impl Object {
     fn multiset(&mut self, draw: &mut Draw, rng: &mut Rng, effect: bool, symbols: &mut Symbols) -> Step {
         use codes::set::*;
         if self.spec.kind == Kind::Multiset && rng.chance(draw.rare) {
-            let (x, y, done) = (draw.value(rng), draw.value(rng), rng.chance(0.75));
+            let State::Bag(bag) = &self.state else { unreachable!("a bag") };
+            let has_room = self.spec.capacity.is_none_or(|capacity| bag.size + 2 <= capacity);
+            let (x, y, done) = (draw.value(rng), draw.value(rng), rng.chance(0.75) && has_room);
             if let (State::Bag(bag), true, true) = (&mut self.state, effect, done) {
                 bag.insert(x);
                 bag.insert(y);

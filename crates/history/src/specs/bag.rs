@@ -60,19 +60,28 @@ pub(super) fn multiset(spec: &Builtin, bag: &Bag, call: Call<'_>) -> Outcomes {
         set::REMOVE => vec![(Value::Bool(false), State::Bag(bag.clone()))],
         set::CONTAINS => vec![(Value::Bool(present), State::Bag(bag.clone()))],
         set::INSERT_PAIR => match call.arg.as_pair() {
-            // It may fail for want of room at any time, and then changes nothing.
-            Some((x, y)) => vec![
-                (Value::Bool(true), State::Bag(with(&with(bag, x), y))),
-                (Value::Bool(false), State::Bag(bag.clone())),
-            ],
+            // It may fail at any time, and then changes nothing; where there is no room for both, it must.
+            Some((x, y)) => {
+                let mut outcomes = vec![(Value::Bool(false), State::Bag(bag.clone()))];
+                if has_room(spec, bag, 2) {
+                    outcomes.insert(0, (Value::Bool(true), State::Bag(with(&with(bag, x), y))));
+                }
+                outcomes
+            }
             None => Vec::new(),
         },
         _ => Vec::new(),
     }
 }
 
+/// Is there room for so many more?
+fn has_room(spec: &Builtin, bag: &Bag, more: usize) -> bool {
+    let inside = || bag.values().map(|&count| count as usize).sum::<usize>();
+    spec.capacity.is_none_or(|capacity| inside().saturating_add(more) <= capacity)
+}
+
 fn insert(spec: &Builtin, bag: &Bag, item: &Value) -> Outcomes {
-    let full = spec.capacity.is_some_and(|capacity| bag.values().sum::<u32>() as usize >= capacity);
+    let full = !has_room(spec, bag, 1);
     let mut outcomes = Vec::new();
     if !full {
         outcomes.push((super::done(spec), State::Bag(with(bag, item))));

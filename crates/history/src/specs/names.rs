@@ -24,7 +24,11 @@ const ALL: &[(Kind, &str, &str)] = &[
     (Kind::PriorityQueue, "priority-queue", "the least element leaves first"),
     (Kind::PriorityQueueMax, "priority-queue-max", "the greatest element leaves first"),
     (Kind::Set, "set", "each element at most once"),
-    (Kind::Multiset, "multiset", "elements any number of times; insert_pair may fail"),
+    (
+        Kind::Multiset,
+        "multiset",
+        "elements any number of times; insert_pair may fail, and with a bound must where two do not fit",
+    ),
     (Kind::List, "list", "elements any number of times"),
     (Kind::Map, "map", "keys with values"),
     (Kind::Counter, "counter", "a number; starts as 0"),
@@ -38,7 +42,7 @@ const ALL: &[(Kind, &str, &str)] = &[
     (
         Kind::Snapshot,
         "snapshot",
-        "cells 0, 1, … written one at a time, as [cell, value], and read all at once; null until written",
+        "cells 0, 1, … 65535 written one at a time, as [cell, value], and read all at once; null until written",
     ),
 ];
 
@@ -71,6 +75,24 @@ pub enum SpecError {
         value: String,
         /// What would do.
         expected: &'static str,
+    },
+    /// The contents it would start with do not fit into it.
+    #[error("spec `{name}` with room for {capacity} cannot start with {count} elements")]
+    Room {
+        /// The specification.
+        name: String,
+        /// What it has room for.
+        capacity: usize,
+        /// What was given.
+        count: usize,
+    },
+    /// A setting twice.
+    #[error("spec `{name}` is given the setting `{setting}` twice")]
+    Twice {
+        /// The specification.
+        name: String,
+        /// The setting.
+        setting: &'static str,
     },
 }
 
@@ -115,7 +137,13 @@ pub fn parse(text: &str) -> Result<Builtin, SpecError> {
         let unknown = || SpecError::Setting { name: kind.name().into(), setting: setting.into() };
         match setting.split_once('=') {
             Some(("capacity", n)) if kind.has_capacity() => {
+                if spec.capacity.is_some() {
+                    return Err(SpecError::Twice { name: kind.name().into(), setting: "capacity" });
+                }
                 spec = spec.with_capacity(n.parse().map_err(|_| unknown())?);
+            }
+            None if setting == "spurious" && spec.spurious => {
+                return Err(SpecError::Twice { name: kind.name().into(), setting: "spurious" });
             }
             None if setting == "spurious" && kind.is_collection() => spec = spec.with_spurious(),
             _ => return Err(unknown()),
@@ -148,7 +176,17 @@ impl Builtin {
             _ => "nothing: it always starts free",
         };
         if fits {
-            return Ok(self.with_initial(initial));
+            let spec = self.with_initial(initial);
+            let count = match &spec.initial {
+                Value::List(items) if spec.kind.is_collection() => items.len(),
+                _ => 0,
+            };
+            return match spec.capacity {
+                Some(capacity) if count > capacity => {
+                    Err(SpecError::Room { name: spec.kind.name().into(), capacity, count })
+                }
+                _ => Ok(spec),
+            };
         }
         Err(SpecError::Initial { name: self.kind.name().into(), value: initial.to_string(), expected })
     }
@@ -169,6 +207,7 @@ pub fn describe(kind: Kind) -> String {
         let arg = match op.arg {
             Shape::Unit => "",
             Shape::Pair => "([a, b])",
+            Shape::Cell => "([cell, v])",
             Shape::Int => "(n)",
             Shape::OptionalInt => "([n])",
             _ => "(v)",
@@ -290,7 +329,7 @@ pub(super) fn signature(kind: Kind, bounded: bool) -> Signature {
         ],
         Kind::Snapshot => {
             vec![
-                op("write", &["update"], Shape::Pair, Shape::Unit),
+                op("write", &["update"], Shape::Cell, Shape::Unit),
                 op("scan", &["read"], Shape::Unit, Shape::List),
             ]
         }

@@ -1,18 +1,20 @@
 //! A snapshot object: cells written one at a time, read all at once.
 //!
 //! How many cells there are is known from the length of a scan; cells never written are null.
+//! No cell has a number of [`CELLS`] or more: a reader refuses it.
 
 use std::collections::VecDeque;
 
 use super::codes::snapshot as codes;
 use super::{Outcomes, State};
+use crate::signature::CELLS;
 use crate::spec::Call;
 use crate::value::Value;
 
 /// `write([i, v])`, `scan`.
 pub(super) fn snapshot(cells: &VecDeque<Value>, call: Call<'_>) -> Outcomes {
     match (call.op, call.arg.as_pair()) {
-        (codes::WRITE, Some((Value::Int(index @ 0..65_536), value))) => {
+        (codes::WRITE, Some((Value::Int(index @ 0..CELLS), value))) => {
             let mut after = cells.clone();
             let index = *index as usize;
             if index >= after.len() {

@@ -178,6 +178,96 @@ fn events_that_do_not_match() {
     jsonl(&call.replace("5}", "5.5}"), problem::NOT_A_VALUE, 1, "fraction");
     let failed = format!("{call}{}", event("ok", "enqueue").replace('5', "false"));
     jsonl(&failed, problem::RESULT, 2, "the result of `enqueue` is false");
+    // What is neither an answer nor the argument again.
+    let other = format!("{call}{}", event("ok", "enqueue").replace('5', "6"));
+    jsonl(&other, problem::RESULT, 2, "the result of `enqueue` is 6");
+    let lock = "{\"process\":1,\"type\":\"invoke\",\"op\":\"acquire\"}\n\
+                {\"process\":1,\"type\":\"ok\",\"op\":\"acquire\",\"value\":7}\n";
+    check("lock", None, lock, problem::RESULT, 2, "the result of `acquire` is 7");
+    let repeated = lock.replace("\"op\":\"acquire\"}", "\"op\":\"acquire\",\"value\":7}");
+    assert_eq!(read(&spec("lock"), None, repeated.as_bytes()).unwrap().operations.len(), 1);
+}
+
+/// An answer is one of the object that was asked.
+#[test]
+fn returns_from_other_objects() {
+    let event = |kind: &str, key: &str| {
+        format!("{{\"process\":1,\"type\":\"{kind}\",\"op\":\"read\",\"value\":null{key}}}\n")
+    };
+    let one = ",\"key\":1";
+    for (called, ended, words) in [
+        (one, ",\"key\":2", "called `read` of object 1 and returns from object 2"),
+        ("", one, "called `read` of the object without a name and returns from object 1"),
+    ] {
+        for kind in ["ok", "fail", "info"] {
+            let text = event("invoke", called) + &event(kind, ended);
+            check("register", None, text, problem::RETURN_WITHOUT_CALL, 2, words);
+        }
+    }
+    for (called, ended) in [(one, one), (one, ""), (one, ",\"key\":null"), ("", "")] {
+        let text = event("invoke", called) + &event("ok", ended);
+        assert_eq!(read(&spec("register"), None, text.as_bytes()).unwrap().operations.len(), 1);
+    }
+    let edn =
+        "{:process 0 :type :invoke :f :read :key :a} {:process 0 :type :ok :f :read :key \"a\" :value nil}";
+    check("register", None, edn, problem::RETURN_WITHOUT_CALL, 1, "object \":a\"");
+}
+
+/// In values that are pairs too; and pairs are looked for in all formats of events, and in no others.
+#[test]
+fn objects_in_values() {
+    let read = |text: &str, format| {
+        let options = ReadOptions { independent: true, format, ..ReadOptions::default() };
+        formats::read_all(&Input::Bytes(text.into()), &spec("register"), &options)
+    };
+    for other in ["2", "nil"] {
+        let edn = "{:process 0 :type :invoke :f :read :value [1 nil]}\n{:process 0 :type :ok :f :read :value [2 5]}";
+        let found = read(&edn.replace("[2", &format!("[{other}")), None).unwrap_err();
+        assert_eq!((found.code, found.line), (problem::RETURN_WITHOUT_CALL, 2));
+    }
+    let json = "{\"process\":0,\"type\":\"invoke\",\"op\":\"read\",\"value\":[1,null]}\n\
+                {\"process\":0,\"type\":\"ok\",\"op\":\"read\",\"value\":[1,5]}\n";
+    assert_eq!(read(json, None).unwrap().symbols.key_count(), 1);
+    assert_eq!(read(&json.replace("[1,5]", "5"), None).unwrap_err().code, problem::FIELD_TYPE);
+    let log = "INFO  jepsen.util - 0\t:invoke\t:read\t[1 nil]\nINFO  jepsen.util - 0\t:ok\t:read\t[1 5]\n";
+    assert_eq!(read(log, None).unwrap().symbols.key_count(), 1);
+    for (text, format) in [
+        ("{\"process\":1,\"op\":\"read\",\"ret\":[1,5],\"call\":1,\"return\":2}", Format::JsonLines),
+        ("process,op,arg,ret,call,return\n", Format::Csv),
+        ("", Format::Binary),
+    ] {
+        assert_eq!(read(text, Some(format)).unwrap_err().code, problem::NO_OBJECTS);
+    }
+}
+
+#[test]
+fn cells_that_a_snapshot_does_not_have() {
+    let row = |cell: &str| {
+        format!(
+            "{{\"process\":0,\"op\":\"write\",\"arg\":[{cell},5],\"ret\":null,\"call\":0,\"return\":1}}\n"
+        )
+    };
+    let good = row("3") + &row("65535").replace("\"process\":0", "\"process\":1");
+    assert_eq!(read(&spec("snapshot"), None, good.as_bytes()).unwrap().operations.len(), 2);
+    for cell in ["65536", "-1", "\"a\"", "true", "null"] {
+        check("snapshot", None, row(cell), problem::ARGUMENT, 1, "a cell from 0 to 65535");
+        // Where a line is read by the shape of those before it.
+        check(
+            "snapshot",
+            None,
+            row("3").repeat(3) + &row(cell),
+            problem::ARGUMENT,
+            4,
+            "a cell from 0 to 65535",
+        );
+        let event =
+            format!("{{:process 0 :type :invoke :f :write :value [{} 5]}}", cell.replace("null", "nil"));
+        check("snapshot", None, event, problem::ARGUMENT, 1, "a cell from 0 to 65535");
+        // In a table of values, under the name of an operation that takes them.
+        let history = read(&spec("register"), None, row(cell).as_bytes()).unwrap();
+        let bytes = write(Format::Binary, &history, &spec("snapshot"));
+        check("snapshot", None, bytes, problem::ARGUMENT, 0, "a cell from 0 to 65535");
+    }
 }
 
 #[test]
@@ -198,8 +288,27 @@ fn edn_that_is_wrong() {
     edn(&map.replace(":f :write", ""), problem::MISSING_FIELD, 1, ":f");
     edn(&map.replace(":write", ":wriite"), problem::UNKNOWN_OPERATION, 1, "wriite");
     edn(&map.replace("5", &"[".repeat(500)), problem::TOO_BIG, 1, "nested");
+    edn(&map.replace("5", "4 :value 5"), problem::FIELD_TWICE, 1, "`:value` appears twice");
+    edn(&map.replace("1", "1 :process 2"), problem::FIELD_TWICE, 1, "`:process` appears twice");
+    // Eight for some, ten for others.
+    for number in ["010", "-010", "00", "+07", "010N"] {
+        edn(&map.replace("5", number), problem::NOT_A_VALUE, 1, "a number with a leading zero");
+    }
+    // Nobody's events are left out without a word, but the nemesis'.
+    for process in ["1.0", "nil", ":client", "true", "one", "[1]", "01", "#p 1"] {
+        edn(&map.replace("1", process), problem::FIELD_TYPE, 1, "`:process` is ");
+    }
+    edn(&map.replace("1", "99999999999999999999"), problem::TOO_LARGE, 1, "64 bits");
     let log =
         |text: &str, code, words: &str| check("cas-register", Some(Format::EtcdLog), text, code, 1, words);
+    log("INFO  jepsen.util - -1\t:invoke\t:read\tnil", problem::FIELD_TYPE, "process");
+    log("INFO  jepsen.util - one\t:invoke\t:read\tnil", problem::FIELD_TYPE, "`one`");
+    log("INFO  jepsen.util - 03\t:invoke\t:read\tnil", problem::FIELD_TYPE, "`03`");
+    log(
+        "INFO  jepsen.util - 3\t:invoke\t:read\t010\nINFO  jepsen.util - 3\t:ok\t:read\t1",
+        problem::NOT_A_VALUE,
+        "zero",
+    );
     log("INFO  jepsen.util - 3\t:invoke", problem::TRUNCATED, "tabs");
     log("INFO  jepsen.util - 3\t:invoke\t:read\t[1", problem::TRUNCATED, "`]`");
     log("INFO  jepsen.util - 3\t:invoke\t:read\t1 2", problem::SYNTAX, "after the value");
@@ -224,6 +333,9 @@ fn csv_that_is_wrong() {
     csv(&format!("{head}1,enqueue,5,,3,2\n"), problem::RETURN_BEFORE_CALL, 2, "before");
     csv(&format!("{head}1,jump,5,,1,2\n"), problem::UNKNOWN_OPERATION, 2, "jump");
     csv(&format!("{head}1,enqueue,5,,1.5,2\n"), problem::FIELD_TYPE, 2, "`call` is a number with a fraction");
+    csv(&format!("{head}1,enqueue,\"5\"x,,1,2\n"), problem::SYNTAX, 2, "after its closing quote");
+    csv(&format!("{head}1,enqueue,\"5\" \"\",,1,2\n"), problem::SYNTAX, 2, "after its closing quote");
+    csv(&format!("{head}1,enqueue,\"\"\"5\",,1,2\n"), problem::TRUNCATED, 2, "quote");
     // Two halves of a character with a comma or a quote between them are no character.
     for bad in [&b"\xff"[..], b"1,enqueue,\xcc,\xac,1,2", b"1,enqueue,\"\xcc\"\xac,,1,2"] {
         let text = [head.as_bytes(), bad].concat();
@@ -250,6 +362,11 @@ fn binary_that_is_torn_or_damaged() {
     newer[7] = 9;
     check("queue", None, &newer, problem::DAMAGED, 0, "version 9");
     check("stack", None, &bytes, problem::UNKNOWN_OPERATION, 0, "enqueue");
+    let mut late = read(&spec, None, GOOD.as_bytes()).unwrap();
+    late.operations[0].ret = linpoint_history::Operation::NEVER;
+    assert!(read(&spec, None, &write(Format::Binary, &late, &spec)).is_ok());
+    late.operations[0].call = linpoint_history::Operation::NEVER;
+    check("queue", None, write(Format::Binary, &late, &spec), problem::TOO_LARGE, 0, "too large");
 }
 
 #[test]

@@ -164,3 +164,68 @@ fn etcd_logs_with_blanks() {
     let bare = blanks.replace("INFO  jepsen.util - ", "");
     check("cas-register", Format::EtcdLog, &bare, &expected);
 }
+
+/// Keywords, symbols, tags and text are different values, each with its own spelling.
+#[test]
+fn keywords_are_no_text() {
+    let text = "{:process 0 :type :invoke :f :write :value :a} {:process 0 :type :ok :f :write :value :a}
+        {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value \"a\"}
+        {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value a}
+        {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value #inst \"2020\"}
+        {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value #uuid \"2020\"}
+        {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value \"2020\"}
+        {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value #t [:a a \"a\" nil 1]}
+        {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value [:a (nil) true]}";
+    check(
+        "register",
+        Format::JepsenEdn,
+        text,
+        &[
+            "0 null: write(\":a\") -> null [0,1]",
+            "0 null: read(null) -> \"a\" [2,3]",
+            "0 null: read(null) -> \"'a\" [4,5]",
+            "0 null: read(null) -> \"#inst \\\"2020\\\"\" [6,7]",
+            "0 null: read(null) -> \"#uuid \\\"2020\\\"\" [8,9]",
+            "0 null: read(null) -> \"2020\" [10,11]",
+            "0 null: read(null) -> \"#t [:a 'a \\\"a\\\" nil 1]\" [12,13]",
+            "0 null: read(null) -> [\":a\",[null],true] [14,15]",
+        ],
+    );
+}
+
+/// Processes may have names; only the nemesis is none.
+#[test]
+fn processes_with_names() {
+    let maps = "{:process \"one\" :type :invoke :f :put :key \"k\" :value \"1\"}
+        {:process \"nemesis\" :type :info :f :kill :value nil}
+        {:process \"one\" :type :ok :f :put :key \"k\" :value \"1\"}";
+    let expected = ["\"one\" \"k\": put(\"1\") -> null [0,2]"];
+    check("kv", Format::KvLog, maps, &expected);
+    check_with(
+        "kv",
+        Format::JepsenEdn,
+        ReadOptions { format: Some(Format::JepsenEdn), ..ReadOptions::default() },
+        maps,
+        &expected,
+    );
+}
+
+/// Lines about other things, however many words they have.
+#[test]
+fn etcd_logs_tell_of_other_things() {
+    let log = "INFO  jepsen.core - Worker 3 starting up now\n\
+               INFO  jepsen.util - 0\t:invoke\t:write\t1\n\
+               INFO  jepsen.util - 0\t:ok\t:write\t1\n";
+    check("register", Format::EtcdLog, log, &["0 null: write(1) -> null [0,1]"]);
+}
+
+/// White space and comments that are longer than any buffer are passed over in no more than one.
+#[test]
+fn blanks_between_events() {
+    let blank = format!("{}; {}\n", "\n".repeat(300_000), "a comment { ".repeat(100_000));
+    let text = format!(
+        "[{blank}{{:process 0 :type :invoke :f :read}}{blank}{{:process 0 :type :ok :f :read :value 1}}{blank}] {blank}"
+    );
+    let options = ReadOptions { format: Some(Format::JepsenEdn), ..ReadOptions::default() };
+    check_with("register", Format::JepsenEdn, options, &text, &["0 null: read(null) -> 1 [0,1]"]);
+}

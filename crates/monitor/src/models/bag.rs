@@ -45,7 +45,12 @@ impl BagModel {
     }
 
     fn is_full(&self) -> bool {
-        self.spec.capacity.is_some_and(|capacity| self.total >= capacity)
+        !self.has_room(1)
+    }
+
+    /// Is there room for so many more?
+    fn has_room(&self, more: usize) -> bool {
+        self.spec.capacity.is_none_or(|capacity| self.total.saturating_add(more) <= capacity)
     }
 
     /// What an insertion that succeeds answers.
@@ -104,6 +109,7 @@ impl Model for BagModel {
             }
             codes::CONTAINS => yes_if(&Value::Bool(self.count(call.arg) > 0), result),
             codes::INSERT_PAIR => match (call.arg.as_pair(), result) {
+                (Some(_), Value::Bool(true)) if !self.has_room(2) => no("false"),
                 (Some((x, y)), Value::Bool(true)) => {
                     self.change(x, 1);
                     self.change(y, 1);
@@ -132,7 +138,8 @@ impl Model for BagModel {
             codes::REMOVE if present => vec![with(&[call.arg], -1)],
             codes::REMOVE | codes::CONTAINS => vec![self.fork()],
             codes::INSERT_PAIR => match call.arg.as_pair() {
-                Some((x, y)) => vec![with(&[x, y], 1), self.fork()],
+                Some((x, y)) if self.has_room(2) => vec![with(&[x, y], 1), self.fork()],
+                Some(_) => vec![self.fork()],
                 None => Vec::new(),
             },
             _ => Vec::new(),

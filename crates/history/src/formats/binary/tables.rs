@@ -1,11 +1,15 @@
 //! The tables of the binary form: names of operations, values, processes and keys.
 
+use super::super::guard::Guard;
 use super::block::damaged;
 use crate::diagnostic::Diagnostic;
 use crate::value::Value;
 
 /// Lists are nested no deeper than this.
 const DEEPEST: u32 = 64;
+
+/// Of longer texts and lists it is asked whether there is room for them.
+const LONG: usize = 1 << 16;
 
 /// What one block of symbols adds.
 #[derive(Debug, Default)]
@@ -47,19 +51,20 @@ pub(super) fn write_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
 }
 
 /// Reads a block of symbols.
-pub(super) fn read_symbols(payload: &[u8]) -> Result<Tables, Diagnostic> {
+pub(super) fn read_symbols(payload: &[u8], guard: &Guard) -> Result<Tables, Diagnostic> {
     let mut rest = payload;
     let mut tables = Tables::default();
     for table in [&mut tables.values, &mut tables.processes, &mut tables.keys] {
         let count = u32::from_le_bytes(take(&mut rest)?);
         for _ in 0..count {
-            table.push(read_value(&mut rest, 0)?);
+            guard.one_more(table)?;
+            table.push(read_value(&mut rest, 0, guard)?);
         }
     }
     if rest.is_empty() { Ok(tables) } else { Err(damaged("a block is longer than its symbols")) }
 }
 
-fn read_value(rest: &mut &[u8], depth: u32) -> Result<Value, Diagnostic> {
+fn read_value(rest: &mut &[u8], depth: u32, guard: &Guard) -> Result<Value, Diagnostic> {
     let [tag] = take(rest)?;
     Ok(match tag {
         0 => Value::Null,
@@ -70,13 +75,21 @@ fn read_value(rest: &mut &[u8], depth: u32) -> Result<Value, Diagnostic> {
             let length = u32::from_le_bytes(take(rest)?) as usize;
             let (text, tail) = rest.split_at_checked(length).ok_or_else(early)?;
             *rest = tail;
+            if length >= LONG {
+                guard.ask(length)?;
+            }
             Value::text(std::str::from_utf8(text).map_err(|_| damaged("a text is not UTF-8"))?)
         }
         5 if depth < DEEPEST => {
             let count = u32::from_le_bytes(take(rest)?);
             let mut items = Vec::new();
             for _ in 0..count {
-                items.push(read_value(rest, depth + 1)?);
+                guard.one_more(&items)?;
+                items.push(read_value(rest, depth + 1, guard)?);
+            }
+            if items.len() >= LONG {
+                // Made a list of that does not grow, it is there twice for a moment.
+                guard.ask(items.len() * size_of::<Value>())?;
             }
             Value::list(items)
         }

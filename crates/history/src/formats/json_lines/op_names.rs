@@ -20,6 +20,8 @@ pub(super) const TRUE: Class = 8;
 pub(super) const TEXT: Class = 16;
 pub(super) const PAIR: Class = 32;
 pub(super) const LIST: Class = 64;
+/// A pair that begins with the number of a cell.
+pub(super) const CELL: Class = 128;
 
 /// An operation that lines may name.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +60,7 @@ impl Expected {
             Shape::Done => NULL | BOOL | TRUE,
             Shape::Text => TEXT,
             Shape::Pair => PAIR,
+            Shape::Cell => CELL,
             Shape::List => PAIR | LIST,
         };
         Expected { classes, truth: shape.normalise(ValueId::TRUE) }

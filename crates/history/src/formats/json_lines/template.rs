@@ -12,8 +12,9 @@ use memchr::memchr;
 use super::super::json::Json;
 use super::super::schema::Field;
 use super::digits::{POWERS, leading_digits};
-use super::op_names::{BOOL, Class, INT, Known, LIST, NULL, OpNames, PAIR, TEXT, TRUE};
+use super::op_names::{BOOL, CELL, Class, INT, Known, LIST, NULL, OpNames, PAIR, TEXT, TRUE};
 use crate::operation::{KeyId, Operation, ProcessId};
+use crate::signature::Shape;
 use crate::symbols::{Symbols, ValueId};
 use crate::value::Value;
 
@@ -35,6 +36,9 @@ const USUAL: [Option<Field>; 7] = [
     Some(Field::Return),
     None,
 ];
+
+/// No text and no list from this length on is read here.
+const LONG: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
@@ -298,9 +302,15 @@ fn long_value(first: u64, bytes: &[u8], at: usize, symbols: &mut Symbols) -> Opt
 /// A list that ends where the line does, at the latest.
 fn list(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ValueId, Class, usize)> {
     let rest = bytes.get(at..)?;
-    let mut json = Json::new(&rest[..memchr(b'\n', rest)?]);
+    // A line that is long beyond measure is for those who look at limits.
+    let line = &rest[..memchr(b'\n', rest).filter(|length| *length < LONG)?];
+    let mut json = Json::new(line);
     let value = json.value().ok()?;
-    let class = if value.as_pair().is_some() { PAIR } else { LIST };
+    let class = match value.as_pair() {
+        Some(_) if Shape::Cell.admits(&value) => PAIR | CELL,
+        Some(_) => PAIR,
+        None => LIST,
+    };
     Some((symbols.intern(&value), class, json.at()))
 }
 
@@ -317,7 +327,7 @@ fn other(bytes: &[u8], at: usize) -> Option<usize> {
 #[inline]
 fn text(bytes: &[u8], at: usize) -> Option<&str> {
     let rest = bytes.get(at..)?.strip_prefix(b"\"")?;
-    let text = &rest[..memchr(b'"', rest)?];
+    let text = &rest[..memchr(b'"', rest).filter(|length| *length < LONG)?];
     if text.iter().any(|&b| b == b'\\' || b < 0x20) {
         return None;
     }
