@@ -6,6 +6,7 @@
 //!
 //! Where operations of one process touch (`a.ret == b.call`) real time is no interval order, and objects are not independent: [`touching`].
 
+mod limited;
 mod objects;
 mod pieces;
 mod race;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use linpoint_history::{Basis, Builtin, Diagnostic, Kind, Operation, Spec, Symbols, Unknown, Value, Verdict};
 use thiserror::Error;
 
+use self::limited::{limited, or_limit};
 use self::touching::Touching;
 use crate::counterexample;
 use crate::drive::{Drive, DriveError, Ended, Sink};
@@ -166,36 +168,46 @@ pub fn check(
     sink: Option<Sink<'_>>,
 ) -> Result<Answer, CheckError> {
     let started = Instant::now();
+    let mut read = 0;
+    let found = read_and_decide(open, spec, symbols, options, watch, sink, started, &mut read);
+    or_limit(found, read, symbols, started)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn read_and_decide(
+    open: &Open<'_>,
+    spec: &Builtin,
+    symbols: &mut Symbols,
+    options: &Options,
+    watch: &dyn Watch,
+    sink: Option<Sink<'_>>,
+    started: Instant,
+    read: &mut u64,
+) -> Result<Answer, CheckError> {
     intern_initial(spec, symbols);
     let budget = options.budget(started);
+    let guard = budget.guard();
+    let guarded = || {
+        let mut reader = open()?;
+        reader.set_guard(guard.clone());
+        Ok(reader)
+    };
+    let open: &Open<'_> = &guarded;
     if sink.is_none()
         && let Some(answer) = in_one_pass(open, spec, symbols, options, watch, started)?
     {
         return Ok(answer);
     }
-    let mut read = 0;
     let hold = if options.may_read_again { options.hold } else { usize::MAX };
-    let feed = Feed::read(open, symbols, hold, &mut |rows| {
-        read = rows;
+    let feed = Feed::read(open, symbols, hold, &guard, &mut |rows| {
+        *read = rows;
         watch.read(rows);
         budget.limit(0).map_or(Ok(()), Err)
     });
     match feed {
         Ok(feed) => check_feed(feed, spec, symbols, options, watch, sink, started),
         Err(FeedError::Input(diagnostic)) => Err(diagnostic.into()),
-        Err(FeedError::Limit(limit)) => Ok(Answer {
-            verdict: Verdict::Unknown(match limit {
-                Limit::Time | Limit::Overtaken => Unknown::Time { decided: 0, widest: 0 },
-                Limit::Memory => Unknown::Memory { decided: 0, widest: 0 },
-            }),
-            engine: "reader".into(),
-            because: String::new(),
-            operations: read,
-            pending: 0,
-            objects: symbols.key_count().max(1),
-            object: None,
-            elapsed: started.elapsed(),
-        }),
+        Err(FeedError::Limit(limit)) => Ok(limited(limit, *read, symbols, started)),
     }
 }
 
@@ -245,7 +257,9 @@ pub fn check_rows(
     options: &Options,
 ) -> Result<Answer, CheckError> {
     intern_initial(spec, symbols);
-    check_feed(Feed::of(rows), spec, symbols, options, &Unwatched, None, Instant::now())
+    let (read, started) = (rows.len() as u64, Instant::now());
+    let found = check_feed(Feed::of(rows), spec, symbols, options, &Unwatched, None, started);
+    or_limit(found, read, symbols, started)
 }
 
 /// Engines compare ids, so the initial contents need theirs before anything runs.
@@ -290,7 +304,20 @@ fn check_feed(
     let by_object = options.partition == Partition::ByKey && (keyed || spec.kind == Kind::Map);
     let touches = feed.touches();
     let is_held = feed.in_memory().is_some();
-    let feed = if (by_object || touches) && !is_held { feed.hold(symbols)? } else { feed };
+    // What is made of the rows is counted before it is there: a copy, where objects are taken apart.
+    let guard = budget.guard();
+    let bytes = operations as usize * size_of::<Operation>();
+    let feed = if (by_object || touches) && !is_held {
+        guard.ask(bytes)?;
+        feed.hold(symbols)?
+    } else {
+        feed
+    };
+    if touches {
+        guard.ask(if by_object { 2 * bytes } else { bytes })?;
+    } else if by_object {
+        guard.ask(bytes)?;
+    }
     let found = if touches {
         let rows = feed.into_rows().unwrap_or_default();
         if by_object {

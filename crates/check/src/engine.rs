@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use linpoint_history::formats::Guard;
+use linpoint_history::formats::guard::Reached;
 use linpoint_history::{Builtin, Operation, Symbols};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -261,6 +263,20 @@ impl Budget {
             return Some(Limit::Memory);
         }
         self.time()
+    }
+
+    /// What a reader asks while it reads: the same limits.
+    pub fn guard(&self) -> Guard {
+        if self.deadline.is_none() && self.memory_bytes.is_none() {
+            return Guard::default();
+        }
+        let budget = self.clone();
+        Guard::new(move |more| {
+            budget.limit_with(more).map(|limit| match limit {
+                Limit::Memory => Reached::Memory,
+                Limit::Time | Limit::Overtaken => Reached::Time,
+            })
+        })
     }
 
     fn is_too_much(&self, own: usize) -> bool {

@@ -9,11 +9,12 @@
 //! once for its floors and its pending operations, and then once more for every engine that is tried.
 
 use std::borrow::Cow;
+use std::collections::BinaryHeap;
 
-use linpoint_history::formats::{ProcessOrder, Reader};
+use linpoint_history::formats::{Guard, ProcessOrder, Reader};
 use linpoint_history::history::{is_sorted_by_return, return_order, sort_as_logged};
 use linpoint_history::specs::codes;
-use linpoint_history::{Builtin, Diagnostic, History, Kind, OpCode, Operation, Signature, Symbols, Value};
+use linpoint_history::{Builtin, Diagnostic, Kind, OpCode, Operation, Signature, Symbols, Value};
 use thiserror::Error;
 
 use crate::engine::Limit;
@@ -147,19 +148,33 @@ impl<'a> Feed<'a> {
         if !is_sorted_by_return(&rows) {
             sort_as_logged(&mut rows);
         }
-        let completed = rows.partition_point(|op| !op.is_pending());
-        let pending = rows.split_off(completed);
-        let pending = pending.into_iter().map(|op| Pending::new(op, &rows, 0)).collect();
-        let floors = floors(rows.chunks(CHUNK).map(lowest_call).collect());
-        let completed = completed as u64;
-        Feed { rows: Rows::Memory(rows.into()), floors, pending, completed, touches: false }
+        let pending = rows.split_off(rows.partition_point(|op| !op.is_pending()));
+        Feed::sorted(rows.into(), &pending)
     }
 
-    /// Reads a history; streams it if it is long and in order. `progress` hears how many rows were read.
+    fn sorted(rows: Cow<'a, [Operation]>, pending: &[Operation]) -> Feed<'a> {
+        let pending = pending.iter().map(|op| Pending::new(*op, &rows, 0)).collect();
+        let floors = floors(rows.chunks(CHUNK).map(lowest_call).collect());
+        let completed = rows.len() as u64;
+        Feed { rows: Rows::Memory(rows), floors, pending, completed, touches: false }
+    }
+
+    /// Rows that are in memory: not copied if they are in order.
+    pub(crate) fn over(rows: &'a [Operation]) -> Feed<'a> {
+        if !is_sorted_by_return(rows) {
+            return Feed::of(rows.to_vec());
+        }
+        let (rows, pending) = rows.split_at(rows.partition_point(|op| !op.is_pending()));
+        Feed::sorted(Cow::Borrowed(rows), pending)
+    }
+
+    /// Reads a history; streams it if it is long and in order. `progress` hears how many rows were read; `guard` is asked before they are
+    /// put in order.
     pub fn read(
         open: &'a Open<'a>,
         symbols: &mut Symbols,
         hold: usize,
+        guard: &Guard,
         progress: &mut dyn FnMut(u64) -> Result<(), Limit>,
     ) -> Result<Feed<'a>, FeedError> {
         let mut reader = open()?;
@@ -182,6 +197,9 @@ impl<'a> Feed<'a> {
                     }
                 }
             }
+        }
+        if !is_sorted_by_return(&rows) {
+            guard.ask(rows.len() / 2 * size_of::<Operation>())?;
         }
         Ok(Feed::of(rows))
     }
@@ -246,8 +264,17 @@ impl<'a> Feed<'a> {
     /// The most operations open at one moment, as far as rows are in memory.
     pub fn widest(&self) -> usize {
         let rows = self.in_memory().unwrap_or_default();
-        let operations = rows.iter().copied().chain(self.pending.iter().map(|p| p.op)).collect();
-        History { operations, symbols: Symbols::new() }.widest()
+        // From the last return to the first: what is open there was called before it. There may be no room for a copy of the rows.
+        let mut open: BinaryHeap<i64> = BinaryHeap::new();
+        let mut widest = 0;
+        for op in self.pending.iter().map(|pending| &pending.op).chain(rows.iter().rev()) {
+            while open.peek().is_some_and(|&call| call > op.ret) {
+                open.pop();
+            }
+            open.push(op.call);
+            widest = widest.max(open.len());
+        }
+        widest
     }
 
     /// Gives every chunk with its floor to `take`, in order, until it says stop. The last chunk's floor is

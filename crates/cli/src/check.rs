@@ -9,7 +9,9 @@ use linpoint_check::decide::SEARCH_BYTES;
 use linpoint_check::portfolio::Choice;
 use linpoint_check::{Answer, CheckError, Options, Partition, check};
 use linpoint_history::formats::{self, Input, ReadOptions, Reader};
-use linpoint_history::{Builtin, Diagnostic, History, Kind, Operation, Spec, Symbols, Value, Verdict};
+use linpoint_history::{
+    Builtin, Diagnostic, History, Kind, Operation, Spec, Symbols, Unknown, Value, Verdict,
+};
 use linpoint_report::Style;
 
 use crate::args::{CheckArgs, EngineArg};
@@ -20,26 +22,48 @@ use crate::{input, json, text};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
+    let prepared = prepare(args);
+    let (spec, format) = match prepared {
+        Ok(prepared) => prepared,
+        // There is one object a file, whatever is wrong.
+        Err(fault) => {
+            args.files.iter().for_each(|file| say_fault(args, file, &fault));
+            return Err(fault);
+        }
+    };
+    let mut exit = Exit::Holds;
+    for file in &args.files {
+        let outcome = Task { args, file, spec: &spec, format }.run();
+        exit = exit.and(outcome.unwrap_or_else(|fault| {
+            say_fault(args, file, &fault);
+            crate::fault::say_on!("{fault}");
+            fault.exit()
+        }));
+    }
+    Ok(exit)
+}
+
+/// What is wrong with the arguments is wrong with all files.
+fn prepare(args: &CheckArgs) -> Result<(Builtin, Option<formats::Format>), Fault> {
     let spec = input::spec(&args.spec, args.initial.as_deref())?;
     let format = input::format(args.format.as_deref())?;
+    input::partition(args.partition.as_deref())?;
     if args.files.len() > 1 && (args.witness.is_some() || args.output.wanted()) {
         return Err(Fault::usage(
             "--witness, --report, --svg, --trace and --view-data take one history",
             "check the files one by one",
         ));
     }
-    let mut exit = Exit::Holds;
-    for file in &args.files {
-        let outcome = Task { args, file, spec: &spec, format }.run();
-        exit = exit.and(outcome.unwrap_or_else(|fault| {
-            if args.json {
-                let _ = writeln!(std::io::stdout(), "{}", json::render_fault(file, &fault));
-            }
-            crate::fault::say_on!("{fault}");
-            fault.exit()
-        }));
+    let witness = args.witness.as_deref().map(|path| ("--witness", path));
+    input::not_over(&args.files, args.output.files().chain(witness))?;
+    Ok((spec, format))
+}
+
+/// The object of a file that got no verdict, where objects are asked for.
+pub fn say_fault(args: &CheckArgs, file: &Path, fault: &Fault) {
+    if args.json {
+        let _ = writeln!(std::io::stdout(), "{}", json::render_fault(file, fault));
     }
-    Ok(exit)
 }
 
 /// Is a file whose name ends in `.lin` a program? Histories in the binary form have the same ending, and a first byte that no text has.
@@ -93,7 +117,11 @@ impl Task<'_> {
         let answer = self.decide(&from, &options, &spec, reader, &mut symbols, &progress, &mut rows);
         progress.finish();
         let answer = answer?;
-        if let (Some(field), 0, 1..) = (&options.key_field, symbols.key_count(), answer.operations) {
+        let is_cut_short =
+            matches!(answer.verdict, Verdict::Unknown(Unknown::Time { .. } | Unknown::Memory { .. }));
+        if let (Some(field), 0, 1.., false) =
+            (&options.key_field, symbols.key_count(), answer.operations, is_cut_short)
+        {
             let message = format!("no operation has the field `{field}` that --partition names");
             return Err(Fault::usage(message, "name a field of the history, `key` or `none`"));
         }

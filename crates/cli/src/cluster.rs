@@ -81,6 +81,20 @@ struct Part {
 
 /// Runs it.
 pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
+    let ended = decide(args);
+    if let Err(fault) = &ended {
+        // The history has many files: the object is of the one that is to blame, if one is.
+        let blamed = match fault {
+            Fault::Input(found) if !found.file.is_empty() => PathBuf::from(&found.file),
+            _ => args.files.first().cloned().unwrap_or_default(),
+        };
+        check::say_fault(args, &blamed, fault);
+    }
+    ended
+}
+
+fn decide(args: &CheckArgs) -> Result<Exit, Fault> {
+    input::partition(args.partition.as_deref())?;
     if args.witness.is_some() || args.output.wanted() || args.engine != EngineArg::Auto {
         let message = "--witness, --report and --engine are for histories checked whole";
         return Err(Fault::usage(message, "leave out --merge, --hosts and --workers"));
@@ -181,6 +195,13 @@ fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
     };
     let parts: Result<Vec<Part>, Fault> = args.files.iter().map(part).collect();
     let parts = parts?;
+    for (index, part) in parts.iter().enumerate() {
+        if let Some(before) = parts[..index].iter().find(|before| input::is_same(&before.file, &part.file)) {
+            let (first, again) = (before.file.display(), part.file.display());
+            let message = format!("{first} and {again} are the same file: its operations would count twice");
+            return Err(Fault::usage(message, "each part of the history once"));
+        }
+    }
     match own.iter().find(|(file, _)| parts.iter().all(|part| part.file != Path::new(file))) {
         Some((file, _)) => {
             Err(Fault::usage(format!("`--clock-error {file}=…` names no file of this run"), ""))

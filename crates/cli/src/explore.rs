@@ -94,6 +94,7 @@ pub struct ExploreArgs {
 
 /// Explores an object of the file.
 pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
+    crate::input::not_over([&args.file], args.output.files())?;
     let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
     let program = &program;
     let (workload, mut who) = workload(args, program)?;

@@ -1,6 +1,6 @@
 //! From arguments to specifications, formats and inputs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use linpoint_history::formats::{Format, Input};
 use linpoint_history::specs::{self, SpecError};
@@ -26,6 +26,8 @@ fn spec_fault(error: SpecError) -> Fault {
         SpecError::Setting { .. } => {
             "collections take `capacity=N` and `spurious`, a semaphore takes `capacity=N`".to_owned()
         }
+        SpecError::Room { .. } => "fewer elements, or more room".to_owned(),
+        SpecError::Twice { .. } => "each setting once".to_owned(),
         _ => String::new(),
     };
     Fault::usage(error.to_string(), help)
@@ -46,21 +48,77 @@ pub fn input(path: &Path) -> Input {
     if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
 }
 
-/// A JSON value of the kinds Linpoint knows.
-fn json(text: &str) -> Result<Value, Fault> {
-    let wrong = |why: String| Fault::usage(format!("`--initial {text}` is not JSON"), why);
-    let parsed = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-    value(&parsed).ok_or_else(|| wrong("expected integers of 64 bits, text, booleans, null and lists".into()))
+/// Can `--partition` name what it names?
+pub fn partition(name: Option<&str>) -> Result<(), Fault> {
+    let meaning = match name {
+        Some("process") => "says who called",
+        Some("op" | "f" | "type") => "says what was called",
+        Some("arg" | "ret" | "failed") => "says what an operation took or gave",
+        Some("call" | "return") => "says when",
+        _ => return Ok(()),
+    };
+    let field = name.unwrap_or_default();
+    Err(Fault::usage(
+        format!("`--partition {field}`: the field `{field}` {meaning}, and cannot name the object as well"),
+        "another field of the history, `key`, `value` or `none`",
+    ))
 }
 
-fn value(json: &serde_json::Value) -> Option<Value> {
+/// Refuses to write over what is read.
+pub fn not_over<'a>(
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+    outputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
+) -> Result<(), Fault> {
+    let inputs: Vec<&PathBuf> = inputs.into_iter().collect();
+    for (option, path) in outputs {
+        if let Some(input) = inputs.iter().find(|input| is_same(input, path)) {
+            let message =
+                format!("{option} {} would write over {}, which is read", path.display(), input.display());
+            return Err(Fault::usage(message, "another file to write"));
+        }
+    }
+    Ok(())
+}
+
+/// Do two names mean the same file?
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    let about = |path: &Path| std::fs::metadata(path).ok().filter(|about| about.is_file());
+    let (Some(first), Some(second)) = (about(a), about(b)) else { return false };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (first.dev(), first.ino()) == (second.dev(), second.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (first, second);
+        matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+/// A JSON value of the kinds Linpoint knows.
+fn json(text: &str) -> Result<Value, Fault> {
+    let parsed = serde_json::from_str(text)
+        .map_err(|error| Fault::usage(format!("`--initial {text}` is not JSON"), error.to_string()))?;
+    value(&parsed).map_err(|what| {
+        let message = format!("`--initial {text}` has {what}, for which histories have no room");
+        Fault::usage(message, "integers of 64 bits, text, booleans, null, and lists of these")
+    })
+}
+
+/// The value, or what it is that is none.
+fn value(json: &serde_json::Value) -> Result<Value, &'static str> {
     use serde_json::Value as Json;
-    Some(match json {
+    Ok(match json {
         Json::Null => Value::Null,
         Json::Bool(b) => Value::Bool(*b),
-        Json::Number(n) => Value::Int(n.as_i64()?),
+        Json::Number(n) => match n.as_i64() {
+            Some(n) => Value::Int(n),
+            None if n.is_u64() => return Err("an integer that does not fit into 64 bits"),
+            None => return Err("a number that is no integer of 64 bits"),
+        },
         Json::String(s) => Value::text(s),
-        Json::Array(items) => Value::list(items.iter().map(value).collect::<Option<Vec<_>>>()?),
-        Json::Object(_) => return None,
+        Json::Array(items) => Value::list(items.iter().map(value).collect::<Result<Vec<_>, _>>()?),
+        Json::Object(_) => return Err("an object"),
     })
 }

@@ -62,6 +62,7 @@ pub enum EngineArg {
 
 /// Proves an object of the file.
 pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
+    crate::input::not_over([&args.file], args.output.files())?;
     let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
     let program = &program;
     match choose(args.engine, program) {

@@ -21,6 +21,7 @@ pub fn run(args: &RefineArgs) -> Result<Exit, Fault> {
     if args.log.is_dir() {
         return Err(Fault::usage(format!("{} is a folder", args.log.display()), "name a log file"));
     }
+    crate::input::not_over([&args.log], args.output.files())?;
     let bar = progress(&args.log);
     let how = Refine { spec: args.spec.clone(), view: args.view };
     let refined = replay::refine(&args.log, &how, &mut |bytes| bar.set_position(bytes));

@@ -36,9 +36,20 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// The files asked for, with their options.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files = [
+            ("--report", &self.report),
+            ("--svg", &self.svg),
+            ("--trace", &self.trace),
+            ("--view-data", &self.view_data),
+        ];
+        files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)))
+    }
+
     /// Is any file asked for?
     pub fn wanted(&self) -> bool {
-        [&self.report, &self.svg, &self.trace, &self.view_data].iter().any(|file| file.is_some())
+        self.files().next().is_some()
     }
 
     /// Writes what was asked for.

@@ -173,7 +173,7 @@ fn explain_each(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = pieces.get(index) else { break };
             let alone = Part { spec: &piece.spec, threads: 1, ..*part };
-            let found = explain(&alone, &Feed::of(piece.rows.clone()), symbols);
+            let found = explain(&alone, &Feed::over(&piece.rows), symbols);
             let rows = piece.rows.len() as u64;
             part.watch.explained(explained.fetch_add(rows, Ordering::Relaxed) + rows, total);
             if let Ok(mut done) = done.lock() {
@@ -244,7 +244,7 @@ mod tests {
             let options = Options { threads: 1 + seed as usize % 3 + 1, ..Options::default() };
             let budget = options.budget(Instant::now());
             let part = part(&plan.spec, &budget, options.threads);
-            let feed = Feed::of(history.operations.clone());
+            let feed = Feed::over(&history.operations);
             let whole =
                 part.decide_alone(&feed, &mut Names::Shared(&history.symbols), None).expect("a verdict");
             let split = decide(&part, &feed, &history.symbols, 1).expect("no mistake of ours");

@@ -366,7 +366,7 @@ impl Hall<'_, '_> {
 
     fn one(&self, index: usize, slice: Slice, part: &Part<'_>) -> Result<Turned, CheckError> {
         let rows = &self.objects[index].rows;
-        let feed = Feed::of(rows.clone());
+        let feed = Feed::over(rows);
         let mut order = Vec::new();
         let mut collect = |_: &Symbols, op: &Operation| order.push(*op);
         let is_wanted = self.sink.lock().is_ok_and(|sink| sink.is_some());

@@ -270,7 +270,7 @@ impl<'a> Touching<'a> {
                         let found = Found { verdict, engine: name, because: String::new(), object: None };
                         return Ok(Relaxed::Violated(Box::new(found)));
                     }
-                    let feed = Feed::of(rows.clone());
+                    let feed = Feed::over(&rows);
                     let mut names = Names::Shared(symbols);
                     if candidate.distinct && feed.repeated(part.spec, &mut names)?.is_some() {
                         continue;
@@ -312,7 +312,7 @@ impl<'a> Touching<'a> {
                 let violation = Violation { at: OpId(0), core: rows.clone(), reason: String::new() };
                 let mut names = Names::Shared(symbols);
                 let outcome = Outcome::Violated(violation, None);
-                let verdict = self.part.verdict(outcome, &engine, &Feed::of(rows.clone()), &mut names)?;
+                let verdict = self.part.verdict(outcome, &engine, &Feed::over(rows), &mut names)?;
                 Ok(Found { verdict, engine, because, object: None })
             }
             Ok(guided::Found::None) => {
@@ -394,7 +394,7 @@ impl<'a> Touching<'a> {
     }
 
     fn limited(&self, limit: Limit, engine: String) -> Found {
-        let feed = Feed::of(self.rows.clone());
+        let feed = Feed::over(&self.rows);
         let verdict = Verdict::Unknown(unknown(limit, 0, &feed));
         Found { verdict, engine, because: "operations of one process touch".into(), object: None }
     }

@@ -124,6 +124,99 @@ fn a_history_with_nothing_to_check_is_unknown() {
     }
 }
 
+fn refused(args: &[&str], words: &str) {
+    let ran = linpoint(args, b"");
+    assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+    assert!(ran.err.contains(words), "{args:?} does not say `{words}`:\n{}", ran.err);
+    assert!(args.contains(&"--json") || ran.out.is_empty(), "{args:?}: {}", ran.out);
+}
+
+#[test]
+fn specifications_that_contradict_themselves() {
+    let file = "corpus/histories/queue.jsonl";
+    refused(&["check", file, "--spec", "queue:capacity=1:capacity=2"], "the setting `capacity` twice");
+    refused(&["check", file, "--spec", "queue:spurious:spurious"], "the setting `spurious` twice");
+    let bounded = ["queue:capacity=1", "stack:capacity=1", "list:capacity=1", "set:capacity=1"];
+    for spec in bounded {
+        let words = "with room for 1 cannot start with 2 elements";
+        refused(&["check", file, "--spec", spec, "--initial", "[1,2]"], words);
+        refused(&["generate", "--spec", spec, "--initial", "[1,2]"], words);
+    }
+    // A set has each element once, however often it is given.
+    let ran = linpoint(&["generate", "--spec", "set:capacity=1", "--initial", "[1,1]", "--ops", "3"], b"");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+/// What is JSON is not called something else; and a script gets its object.
+#[test]
+fn starts_that_no_object_has() {
+    let file = "corpus/histories/queue.jsonl";
+    for (text, words) in [
+        ("{}", "`--initial {}` has an object"),
+        ("1.0", "has a number that is no integer of 64 bits"),
+        ("[9223372036854775808]", "has an integer that does not fit into 64 bits"),
+        ("[1", "is not JSON"),
+    ] {
+        let args = ["check", file, "--spec", "queue", "--initial", text];
+        refused(&args, words);
+        let ran = linpoint(&[&args[..], &["--json"]].concat(), b"");
+        let said: serde_json::Value = serde_json::from_str(&ran.out).expect("one JSON object");
+        assert_eq!((ran.code, &said["verdict"]), (2, &serde_json::Value::Null));
+        assert!(said["error"].as_str().is_some_and(|error| error.contains(words)), "{said}");
+    }
+}
+
+#[test]
+fn fields_that_name_no_object() {
+    for field in ["process", "op", "arg", "ret", "call", "return", "type"] {
+        for more in [&[][..], &["--merge"]] {
+            let args = ["check", "corpus/histories/queue.jsonl", "--spec", "queue", "--partition", field];
+            refused(&[&args[..], more].concat(), &format!("the field `{field}` says"));
+        }
+    }
+    refused(
+        &["check", "corpus/histories/queue.jsonl", "--spec", "queue", "--partition", "value"],
+        "the format jsonl has no values [key value]",
+    );
+    refused(
+        &["check", "corpus/histories/queue.jsonl", "--spec", "queue", "--partition", "colour"],
+        "no operation has the field `colour`",
+    );
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let path = scratch("kept.jsonl", GOOD.as_bytes());
+    let shown = path.display().to_string();
+    let other = path.parent().expect("a folder").join(".").join("kept.jsonl").display().to_string();
+    for option in ["--witness", "--report", "--svg", "--trace", "--view-data"] {
+        for name in [&shown, &other] {
+            refused(&["check", &shown, "--spec", "queue", option, name], "would write over");
+        }
+    }
+    assert_eq!(std::fs::read(&path).expect("it is still there"), GOOD.as_bytes());
+}
+
+#[test]
+fn a_part_of_a_history_counts_once() {
+    let path = scratch("part.jsonl", GOOD.as_bytes()).display().to_string();
+    refused(&["check", "--merge", &path, &path, "--spec", "queue"], "are the same file");
+    refused(&["check", "--merge", &path, &format!("{path}@queue"), "--spec", "queue"], "are the same file");
+}
+
+/// Pairs are taken apart in all formats of calls and returns.
+#[test]
+fn objects_in_the_values_of_json_events() {
+    let events = "{\"process\":0,\"type\":\"invoke\",\"op\":\"write\",\"value\":[1,5]}\n\
+                  {\"process\":0,\"type\":\"ok\",\"op\":\"write\",\"value\":[1,5]}\n\
+                  {\"process\":0,\"type\":\"invoke\",\"op\":\"write\",\"value\":[2,6]}\n\
+                  {\"process\":0,\"type\":\"ok\",\"op\":\"write\",\"value\":[2,6]}\n\
+                  {\"process\":0,\"type\":\"invoke\",\"op\":\"read\",\"value\":[1,null]}\n\
+                  {\"process\":0,\"type\":\"ok\",\"op\":\"read\",\"value\":[1,5]}\n";
+    let ran = linpoint(&["check", "-", "--spec", "register", "--partition", "value"], events.as_bytes());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+}
+
 /// An argument that begins as an option does.
 #[test]
 fn an_object_may_start_below_zero() {

@@ -54,7 +54,7 @@ impl Guard {
     #[inline]
     pub(super) fn one_more<T>(&self, list: &Vec<T>) -> Result<(), Diagnostic> {
         let count = list.len();
-        if count % ITEMS != 0 || count == 0 {
+        if !count.is_multiple_of(ITEMS) || count == 0 {
             return Ok(());
         }
         // A list grows by as much as it is.
