@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use clap::Args;
+use linpoint_check::Budget;
 use linpoint_cluster::hosts::{Hosts, read_hosts};
 use linpoint_cluster::progress::Progress;
 use linpoint_cluster::report::{Outcome, What};
 use linpoint_cluster::run::{Feeds, Job, Named, RunError};
 use linpoint_cluster::source::{FileFeed, Unreadable};
 use linpoint_cluster::wire::{About, Wire};
-use linpoint_history::formats::{self, Input, ReadOptions};
+use linpoint_history::formats::{self, Input, ReadOptions, guard};
 use linpoint_history::{Diagnostic, Kind, Verdict};
 
 use crate::args::{CheckArgs, EngineArg, duration};
@@ -114,11 +115,15 @@ fn decide(args: &CheckArgs) -> Result<Exit, Fault> {
         deadline: args.time_limit.map(|limit| started + limit),
         memory_bytes: args.memory_limit,
         progress: asked.progress.clone().map(|dir| Progress { dir, of: of(args, &parts), every: None }),
-        ..Job::new(feeds(args, parts)?)
+        ..Job::new(feeds(args, parts, started)?)
     };
     let outcome = match job.run() {
         // A host went away: that is an answer, and it is told like any other.
         Err(RunError::Broken(why)) => Outcome::broken(why, started.elapsed()),
+        // So is a limit that came while files were read for the first time.
+        Err(RunError::Input(found)) if guard::reached(&found).is_some() => {
+            Outcome::broken(found.message, started.elapsed())
+        }
         other => other.map_err(fault)?,
     };
     show(args, &outcome)
@@ -210,9 +215,15 @@ fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
     }
 }
 
-fn feeds(args: &CheckArgs, parts: Vec<Part>) -> Result<Feeds, Fault> {
+fn feeds(args: &CheckArgs, parts: Vec<Part>, started: Instant) -> Result<Feeds, Fault> {
     let format = input::format(args.format.as_deref())?;
-    let options = check::read_options(args.partition.as_deref(), format);
+    let mut options = check::read_options(args.partition.as_deref(), format);
+    let limits = Budget {
+        deadline: args.time_limit.map(|limit| started + limit),
+        memory_bytes: args.memory_limit,
+        ..Budget::unlimited()
+    };
+    options.guard = limits.guard();
     let initial = args.initial.clone();
     let host = args.cluster.host;
     let workers = args.cluster.workers.unwrap_or(1).max(1);

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use linpoint_history::formats::{self, Input, ProcessOrder, ReadOptions, Reader, problem};
+use linpoint_history::formats::{self, Guard, Input, ProcessOrder, ReadOptions, Reader, problem};
 use linpoint_history::history::return_order;
 use linpoint_history::{Builtin, Diagnostic, KeyId, Operation, Spec, Symbols, Value, ValueId};
 
@@ -120,7 +120,7 @@ enum Kept {
 }
 
 impl FileFeed {
-    /// Reads a file for the first time.
+    /// Reads a file for the first time; the guard of `options` is asked then, and not when it is read again.
     pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<FileFeed, Diagnostic> {
         let mut survey = Survey::default();
         let (mut symbols, mut block, mut more) = (Symbols::new(), Vec::new(), true);
@@ -136,7 +136,8 @@ impl FileFeed {
             let history = formats::read_all(input, spec, options)?;
             return FileFeed::of(history.operations, history.symbols, spec);
         }
-        let reader = formats::open(input, spec, options)?;
+        let mut reader = formats::open(input, spec, options)?;
+        reader.set_guard(Guard::default());
         survey.into_feed(Kept::File { reader, buffer: Vec::new(), more: true }, symbols, spec)
     }
 

@@ -133,6 +133,8 @@ pub struct ReadOptions {
     pub key_field: Option<String>,
     /// Is every value of an event a pair `[key value]`, as `jepsen.independent` writes them?
     pub independent: bool,
+    /// Who is asked whether to read on.
+    pub guard: Guard,
 }
 
 /// Hands out the operations of a history.
@@ -146,7 +148,7 @@ pub trait Reader: Send {
         max: usize,
     ) -> Result<bool, Diagnostic>;
 
-    /// Asks `guard` from now on whether to go on. Without one there is no limit.
+    /// Asks `guard` from now on whether to go on, in place of that of the options.
     fn set_guard(&mut self, guard: Guard) {
         let _ = guard;
     }
@@ -181,7 +183,7 @@ pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<Box<
         return Err(problem::no_values(format).in_file(name));
     }
     let schema = schema::Schema::new(spec, options);
-    let reader: Box<dyn Reader> = match format {
+    let mut reader: Box<dyn Reader> = match format {
         Format::JsonLines => Box::new(json_lines::JsonLines::new(source, schema)),
         Format::JsonEvents => {
             Box::new(pairing::Events::new(source, schema, json_events::JsonEvents, options))
@@ -196,6 +198,7 @@ pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<Box<
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => return Err(problem::not_built_in(format).in_file(name)),
     };
+    reader.set_guard(options.guard.clone());
     Ok(reader)
 }
 

@@ -106,7 +106,7 @@ fn recorded(rng: &mut Rng) -> Option<Known> {
 
 /// A history that was made, right or wrong.
 fn made(rng: &mut Rng) -> Option<Known> {
-    let names = "register,cas-register,rmw-register,kv,queue,queue:capacity=3,queue:spurious,stack,stack:capacity=2,deque,priority-queue,priority-queue-max,set,multiset,list,map,counter,lock,rw-lock,semaphore,snapshot";
+    let names = "register,cas-register,rmw-register,kv,queue,queue:capacity=3,queue:spurious,stack,stack:capacity=2,deque,priority-queue,priority-queue-max,set,multiset,multiset:capacity=3,list,map,counter,lock,rw-lock,semaphore,snapshot";
     let names: Vec<&str> = names.split(',').collect();
     let spec = specs::parse(names[rng.below(names.len() as u64) as usize]).ok()?;
     let plan = Plan {

@@ -90,7 +90,7 @@ impl Source {
                 Input::File(path) => Some(path.clone()),
                 _ => None,
             },
-            guard: Guard::default(),
+            guard: options.guard.clone(),
             unasked: 0,
             lines: 0,
         };
