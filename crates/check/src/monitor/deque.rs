@@ -23,11 +23,12 @@ mod build;
 mod place;
 mod plan;
 mod refute;
+mod through;
 mod windows;
 
 use linpoint_history::{Kind, Operation};
 
-use self::build::{Build, Stuck};
+use self::build::Build;
 use self::place::{Placed, place};
 use self::plan::Plan;
 use crate::engine::{Context, Engine, Stop, Witness};
@@ -78,14 +79,8 @@ impl Engine for DequeSearch {
                 witness.order.extend(order.into_iter().map(|op| plan.id(op)));
                 return Ok(());
             }
-            Placed::Stuck(op) => {
-                let stuck = Stuck { gap: plan.ops[op as usize].latest, ends: Vec::new() };
-                match refute::refute(cx, &plan, &self.rows, timeline, &stuck) {
-                    Stop::Unsupported(_) => {}
-                    refuted => return Err(refuted),
-                }
-            }
-            Placed::None => {}
+            Placed::Stuck(stuck) => return Err(refute::refute(cx, &plan, &self.rows, timeline, &stuck)),
+            Placed::Unknown => {}
         }
         let mut build = Build::new(&plan);
         let ran = build.run(cx.budget);

@@ -6,6 +6,7 @@ use linpoint_check::timeline::Ties;
 use linpoint_check::{Budget, Context, Stop, Timeline, brute};
 use linpoint_history::generate::{self, Plan};
 use linpoint_history::rng::Rng;
+use linpoint_history::specs::codes::deque;
 use linpoint_history::{Builtin, Kind, Value};
 
 use crate::replay::replay;
@@ -21,9 +22,11 @@ fn what_it_says_is_right_and_it_seldom_says_nothing() {
         if round % 4 == 0 {
             spec = spec.with_initial(initial);
         }
-        let mut taste = Taste::random(&mut rng, 12, true);
-        taste.pending = 0.0;
+        let taste = Taste::random(&mut rng, 12, true);
         let mut history = small::history(&spec, &taste, &mut rng);
+        history
+            .operations
+            .retain(|op| !op.is_pending() || op.op() == deque::PUSH_FRONT || op.op() == deque::PUSH_BACK);
         if let Value::List(items) = &spec.initial {
             items.iter().for_each(|item| {
                 history.symbols.intern(item);
@@ -43,7 +46,11 @@ fn what_it_says_is_right_and_it_seldom_says_nothing() {
                 let core = brute::search(&spec, &violation.core, symbols, &Budget::unlimited());
                 assert!(!core.expect("no limit").holds(), "{violation:?} of {rows:#?}");
             }
-            Err(_) => refused += 1,
+            Err(_) => {
+                // Where nothing is inside at first, an order is found if there is one.
+                assert!(!truth || round % 4 == 0, "{rows:#?}");
+                refused += 1;
+            }
         }
         decided += 1;
     }

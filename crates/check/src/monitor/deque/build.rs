@@ -46,10 +46,7 @@ impl<'a> Build<'a> {
         let mut called: Vec<(u32, u32)> =
             plan.ops.iter().enumerate().map(|(index, op)| (op.earliest, index as u32)).collect();
         // A pending push of a value nobody popped is left out.
-        called.retain(|&(_, op)| match plan.ops[op as usize].what {
-            What::Push(value) => op < plan.completed || plan.items[value as usize].pop != NONE,
-            _ => true,
-        });
+        called.retain(|&(_, op)| !plan.is_left_out(op));
         called.sort_unstable();
         Build {
             called,

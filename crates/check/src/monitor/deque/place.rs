@@ -7,7 +7,9 @@
 
 use std::collections::VecDeque;
 
+use super::build::Stuck;
 use super::plan::{End, Part, Plan, What};
+use super::through::{Swept, Through};
 use super::windows::{Class, NoGap, Windows};
 use crate::engine::{Budget, Stop};
 use crate::monitor::stack::peel;
@@ -17,49 +19,48 @@ use crate::monitor::stack::peel;
 pub(super) enum Placed {
     /// An order that fits.
     Order(Vec<u32>),
-    /// There is probably none: this operation finds no gap.
-    Stuck(u32),
-    /// This way did not find one.
-    None,
+    /// There is none, as far as this goes.
+    Stuck(Stuck),
+    /// It does not know.
+    Unknown,
 }
 
 /// What comes when inside a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     PopOfStack,
-    PopOfQueue,
-    Empty,
     Through,
-    PushOfQueue,
-    PushForEver,
     PushOfStack,
     Instant,
     Between,
 }
 
-/// Finds an order of a history that starts with an empty deque and has nothing pending.
+/// Finds an order of a history that starts with an empty deque.
 pub(super) fn place(plan: &Plan, budget: &Budget) -> Result<Placed, Stop> {
-    if !plan.initial.is_empty() || plan.ops.len() != plan.completed as usize {
-        return Ok(Placed::None);
+    if !plan.initial.is_empty() {
+        return Ok(Placed::Unknown);
     }
+    let at = |op: u32| Stuck { gap: plan.ops[op as usize].latest.min(plan.completed), ends: Vec::new() };
     let windows = match Windows::new(plan, budget)? {
         Ok(windows) => windows,
-        Err(NoGap(op)) => return Ok(Placed::Stuck(op)),
+        Err(NoGap(op)) => return Ok(Placed::Stuck(at(op))),
+    };
+    let swept = match Through::new(plan, &windows).run(budget)? {
+        Swept::Order(swept) => swept,
+        Swept::None(stuck) => return Ok(Placed::Stuck(stuck)),
+        Swept::GaveUp => return Ok(Placed::Unknown),
     };
     let mut placer = Placer { plan, windows, entries: Vec::with_capacity(plan.ops.len()) };
-    for class in [Class::BackFront, Class::FrontBack] {
-        placer.queue(class);
-    }
+    placer.entries.extend((0..).zip(swept).map(|(turn, (gap, op))| (gap, Rank::Through, turn, op)));
     for class in [Class::FrontFront, Class::BackBack] {
         if let Err(op) = placer.stack(class) {
-            return Ok(Placed::Stuck(op));
+            return Ok(Placed::Stuck(at(op)));
         }
     }
-    placer.others();
     let Placer { mut entries, .. } = placer;
     entries.sort_by_key(|&(gap, rank, turn, _)| (gap, rank, turn));
     let order: Vec<u32> = entries.into_iter().map(|(.., op)| op).collect();
-    Ok(if fits(plan, &order) { Placed::Order(order) } else { Placed::None })
+    Ok(if fits(plan, &order) { Placed::Order(order) } else { Placed::Unknown })
 }
 
 struct Placer<'a> {
@@ -70,7 +71,7 @@ struct Placer<'a> {
 }
 
 impl Placer<'_> {
-    /// The push and the pop of each element of a class; of what never leaves, the push twice.
+    /// The push and the pop of each element of a class.
     fn pairs(&self, class: Class) -> Vec<(u32, u32)> {
         let items = self.plan.items.iter().filter(|item| Class::of(item) == class);
         items.map(|item| (item.push, item.pop)).collect()
@@ -78,57 +79,6 @@ impl Placer<'_> {
 
     fn window(&self, op: u32) -> (u32, u32) {
         (self.windows.first[op as usize], self.windows.last[op as usize])
-    }
-
-    /// Places the elements of a queue.
-    fn queue(&mut self, class: Class) {
-        let order = self.queue_order(self.pairs(class));
-        let mut pushed = vec![0; order.len()];
-        let mut limit = u32::MAX;
-        for (at, &(push, _)) in order.iter().enumerate().rev() {
-            let (first, last) = self.window(push);
-            let gap = last.min(limit);
-            limit = self.windows.before(push, gap, first.min(gap)).unwrap_or(gap);
-            pushed[at] = limit;
-        }
-        let mut limit = 0;
-        for (turn, (&(push, pop), &pushed)) in (0..).zip(order.iter().zip(&pushed)) {
-            let (first, last) = self.window(pop);
-            let gap = first.max(limit).max(pushed);
-            limit = self.windows.next(pop, gap, last.max(gap)).min(last.max(gap));
-            if limit == pushed {
-                self.entries.push((pushed, Rank::Through, turn, push));
-                self.entries.push((pushed, Rank::Through, turn, pop));
-            } else {
-                self.entries.push((pushed, Rank::PushOfQueue, turn, push));
-                self.entries.push((limit, Rank::PopOfQueue, turn, pop));
-            }
-        }
-    }
-
-    /// An order of a queue: whoever must leave first, and before it all that were surely pushed before it.
-    fn queue_order(&self, pairs: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
-        let last = |op: u32| self.windows.last[op as usize];
-        let (mut by_push, mut by_pop): (Vec<usize>, Vec<usize>) = (0..pairs.len()).map(|at| (at, at)).unzip();
-        by_push.sort_by_key(|&at| last(pairs[at].0));
-        by_pop.sort_by_key(|&at| last(pairs[at].1));
-        let mut taken = vec![false; pairs.len()];
-        let mut order = Vec::with_capacity(pairs.len());
-        let mut front = 0;
-        for at in by_pop {
-            while let Some(&next) = by_push.get(front)
-                && (taken[next] || last(pairs[next].0) < self.windows.first[pairs[at].0 as usize])
-            {
-                front += 1;
-                if !std::mem::replace(&mut taken[next], true) {
-                    order.push(pairs[next]);
-                }
-            }
-            if !std::mem::replace(&mut taken[at], true) {
-                order.push(pairs[at]);
-            }
-        }
-        order
     }
 
     /// Places the elements of a stack; an operation that finds no place, if one does not.
@@ -158,18 +108,6 @@ impl Placer<'_> {
         }
         Ok(())
     }
-
-    /// Places what finds nothing, and what never leaves: as late as it may.
-    fn others(&mut self) {
-        for (op, what) in (0..).zip(self.plan.ops.iter().map(|op| op.what)) {
-            let rank = match what {
-                What::Empty => Rank::Empty,
-                What::Push(value) if self.plan.items[value as usize].part == Part::Never => Rank::PushForEver,
-                _ => continue,
-            };
-            self.entries.push((self.windows.last[op as usize], rank, op, op));
-        }
-    }
 }
 
 /// Does a deque allow this order, and time?
@@ -195,5 +133,6 @@ fn fits(plan: &Plan, order: &[u32]) -> bool {
             _ => inside.pop_back() == Some(value),
         },
     };
-    in_time && order.len() == plan.ops.len() && order.iter().all(allowed)
+    let wanted = (0..plan.ops.len() as u32).filter(|&op| !plan.is_left_out(op)).count();
+    in_time && order.len() == wanted && order.iter().all(allowed)
 }

@@ -241,6 +241,14 @@ impl Plan {
         }
     }
 
+    /// A pending push of a value that nobody popped need not take effect.
+    pub(super) fn is_left_out(&self, op: u32) -> bool {
+        match self.ops[op as usize].what {
+            What::Push(value) => op >= self.completed && self.items[value as usize].pop == NONE,
+            _ => false,
+        }
+    }
+
     /// The name of an operation.
     pub(super) fn id(&self, op: u32) -> OpId {
         match op.checked_sub(self.completed) {

@@ -73,7 +73,7 @@ impl<'a> Windows<'a> {
         let mut windows = Windows {
             plan,
             first: plan.ops.iter().map(|op| op.earliest).collect(),
-            last: plan.ops.iter().map(|op| op.latest).collect(),
+            last: plan.ops.iter().map(|op| op.latest.min(plan.completed)).collect(),
             inside: vec![0; plan.completed as usize + 1],
         };
         for _ in 0..ROUNDS {
@@ -85,7 +85,7 @@ impl<'a> Windows<'a> {
                 Ok(more) => changed |= more,
                 Err(none) => return Ok(Err(none)),
             }
-            if !changed && !windows.cut(BackFront) && !windows.cut(FrontBack) {
+            if !changed {
                 break;
             }
         }
@@ -112,14 +112,25 @@ impl<'a> Windows<'a> {
         }
     }
 
+    /// May `op` take effect in this gap, as far as is known?
+    pub(super) fn allows(&self, op: u32, gap: u32) -> bool {
+        self.inside[gap as usize] & self.needs_empty(self.plan.ops[op as usize].what) == 0
+    }
+
+    /// Can be nothing inside, in this gap, that was pushed at the front and leaves there (0), or at the back (1)?
+    pub(super) fn is_open(&self, gap: u32, kind: usize) -> bool {
+        let class = [FrontFront, BackBack][kind];
+        self.inside[gap as usize] & class.bit() == 0
+    }
+
     /// The first gap from `gap` on, up to `last`, in which `op` may take effect; the one after `last` if there is none.
-    pub(super) fn next(&self, op: u32, gap: u32, last: u32) -> u32 {
+    fn next(&self, op: u32, gap: u32, last: u32) -> u32 {
         let needs = self.needs_empty(self.plan.ops[op as usize].what);
         (gap..=last).find(|&gap| self.inside[gap as usize] & needs == 0).unwrap_or(last + 1)
     }
 
     /// The last gap up to `gap`, from `first` on, in which `op` may take effect.
-    pub(super) fn before(&self, op: u32, gap: u32, first: u32) -> Option<u32> {
+    fn before(&self, op: u32, gap: u32, first: u32) -> Option<u32> {
         let needs = self.needs_empty(self.plan.ops[op as usize].what);
         (first..=gap).rev().find(|&gap| self.inside[gap as usize] & needs == 0)
     }
@@ -200,6 +211,9 @@ impl<'a> Windows<'a> {
     fn leave_room(&mut self) -> Result<bool, NoGap> {
         let mut changed = false;
         for op in 0..self.first.len() as u32 {
+            if self.plan.is_left_out(op) {
+                continue;
+            }
             let (first, last) = (self.first[op as usize], self.last[op as usize]);
             if first > last {
                 return Err(NoGap(op));
@@ -216,29 +230,6 @@ impl<'a> Windows<'a> {
             (self.first[op as usize], self.last[op as usize]) = (after, before);
         }
         Ok(changed)
-    }
-
-    /// Cuts the queue of this class where others need it to be empty.
-    fn cut(&mut self, class: Class) -> bool {
-        let mut cuts: Vec<u32> = Vec::new();
-        for (op, &last) in self.plan.ops.iter().zip(&self.last) {
-            if !matches!(op.what, What::Pop(_)) && self.needs_empty(op.what) & class.bit() != 0 {
-                cuts.push(last);
-            }
-        }
-        cuts.sort_unstable();
-        let mut changed = false;
-        for item in self.plan.items.iter().filter(|item| Class::of(item) == class) {
-            let (push, pop) = (item.push as usize, item.pop as usize);
-            let at = cuts.partition_point(|&cut| cut <= self.last[push]);
-            if let Some(&cut) = at.checked_sub(1).and_then(|at| cuts.get(at)) {
-                changed |= raise(&mut self.first[push], cut);
-            }
-            if let Some(&cut) = cuts.get(at) {
-                changed |= lower(&mut self.last[pop], cut);
-            }
-        }
-        changed
     }
 }
 
