@@ -42,6 +42,8 @@ pub mod code {
     pub const ATOMIC: &str = "L035";
     /// A lock still held at a return.
     pub const LEAK: &str = "L036";
+    /// A choice in the initial code.
+    pub const INITIAL: &str = "L037";
     /// A path without a linearization point.
     pub const NO_POINT: &str = "L040";
     /// A path with two.

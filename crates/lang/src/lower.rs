@@ -169,6 +169,8 @@ struct Lowerer<'a> {
     falls_off: Vec<(NodeId, Span, String)>,
     /// Nodes inside atomic steps at which nothing goes on.
     interior_ends: BTreeSet<usize>,
+    /// In the initial code, where nothing may be chosen.
+    initial: bool,
     /// The procedures that are called.
     called: BTreeSet<String>,
     /// The names that each operation knows, for annotations.

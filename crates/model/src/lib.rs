@@ -55,8 +55,10 @@ pub use explore::{
     Bounds, Deciding, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation, Wrong,
     explore, explore_watched,
 };
-pub use opinion::{Agreement, Budget, Refutation, Scope, Seen, second_opinion, second_opinion_of};
-pub use plain::{Plainly, Values, explore_plainly, walk_plainly};
+pub use opinion::{
+    Agreement, Budget, Refutation, Scope, Seen, second_opinion, second_opinion_noting, second_opinion_of,
+};
+pub use plain::{Noted, Plainly, Values, explore_noting, explore_plainly, walk_plainly};
 pub use progress::Demand;
 pub use reach::{Reach, Reached, reach};
 pub use reference::{argument_value, result_value};

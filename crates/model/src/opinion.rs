@@ -16,7 +16,7 @@ use linpoint_lang::program::{Type, Word};
 
 use crate::client::Workload;
 use crate::explore::{Bounds, Deciding, Limit, Mode, Verdict, Violation, Wrong, explore};
-use crate::plain::{Plainly, Values, explore_plainly, walk_plainly};
+use crate::plain::{Noted, Plainly, Values, explore_noting, walk_noting};
 
 /// What a second opinion may cost.
 #[derive(Clone, Debug)]
@@ -104,6 +104,17 @@ pub fn second_opinion(program: &Program, budget: &Budget) -> Agreement {
 /// [`second_opinion`].
 #[must_use]
 pub fn second_opinion_of(program: &Program, workloads: &[Workload], budget: &Budget) -> Agreement {
+    second_opinion_noting(program, workloads, budget, &mut Noted::new(program))
+}
+
+/// The same, and notes which operations were seen to return.
+#[must_use]
+pub fn second_opinion_noting(
+    program: &Program,
+    workloads: &[Workload],
+    budget: &Budget,
+    noted: &mut Noted,
+) -> Agreement {
     let start = Instant::now();
     let scopes = scopes(program, workloads);
     let mut looks: Vec<(Scope, Seen)> = scopes.into_iter().map(|scope| (scope, Seen::Nothing)).collect();
@@ -126,7 +137,7 @@ pub fn second_opinion_of(program: &Program, workloads: &[Workload], budget: &Bud
                 time: rest.min(budget.time / 2).div_f64(((looks.len() - at) as f64 / 3.0).max(1.0)),
                 seed: budget.seed.wrapping_add(at as u64),
             };
-            let (verdict, used) = look(program, scope, way, &share, budget);
+            let (verdict, used) = look(program, scope, way, &share, (budget, noted));
             (states, left) = (states.saturating_sub(used), left.saturating_sub(used));
             let seen = match verdict {
                 Verdict::Holds if way == Way::Plain => Seen::Everything,
@@ -158,7 +169,13 @@ struct Share {
     seed: u64,
 }
 
-fn look(program: &Program, scope: &Scope, way: Way, share: &Share, budget: &Budget) -> (Verdict, usize) {
+fn look(
+    program: &Program,
+    scope: &Scope,
+    way: Way,
+    share: &Share,
+    (budget, noted): (&Budget, &mut Noted),
+) -> (Verdict, usize) {
     let mut workload = scope.workload.clone();
     let plainly = Plainly {
         time: Some(share.time),
@@ -168,10 +185,11 @@ fn look(program: &Program, scope: &Scope, way: Way, share: &Share, budget: &Budg
         deadlocks: false,
         forgiven: budget.forgiven,
         forgetting: true,
+        given: false,
     };
     let explored = match way {
-        Way::Plain => explore_plainly(program, &workload, &plainly),
-        Way::Random => walk_plainly(program, &workload, &plainly, share.seed),
+        Way::Plain => explore_noting(program, &workload, &plainly, noted),
+        Way::Random => walk_noting(program, &workload, &plainly, share.seed, noted),
         Way::Reduced => {
             workload.values = scope.values.numbers.len() as Word;
             let bounds = Bounds {

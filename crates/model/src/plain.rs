@@ -8,6 +8,7 @@
 
 mod calls;
 mod judge;
+mod noted;
 mod walk;
 
 use std::collections::VecDeque;
@@ -29,6 +30,8 @@ use calls::{Lists, NEW};
 use judge::{Judge, SetId};
 
 pub use calls::Values;
+pub use noted::Noted;
+pub(crate) use walk::walk_noting;
 pub use walk::walk_plainly;
 
 /// How far to go without reductions, and what counts as wrong.
@@ -48,6 +51,8 @@ pub struct Plainly {
     pub forgiven: fn(ErrorKind) -> bool,
     /// Are locals forgotten when nobody reads them any more? Without it there are more states.
     pub forgetting: bool,
+    /// Are the sizes those that everything is about, and not some among others?
+    pub given: bool,
 }
 
 impl Default for Plainly {
@@ -60,6 +65,7 @@ impl Default for Plainly {
             deadlocks: true,
             forgiven: |_| false,
             forgetting: true,
+            given: false,
         }
     }
 }
@@ -68,10 +74,29 @@ impl Default for Plainly {
 ///
 /// `Holds` says that every run was seen. The workload's own number of values is not looked at; [`Plainly::values`] says where arguments come from.
 pub fn explore_plainly(program: &Program, workload: &Workload, plainly: &Plainly) -> Explored {
+    explore_noting(program, workload, plainly, &mut Noted::new(program))
+}
+
+/// The same, and notes which operations return.
+pub fn explore_noting(
+    program: &Program,
+    workload: &Workload,
+    plainly: &Plainly,
+    noted: &mut Noted,
+) -> Explored {
     let start = Instant::now();
     match Plain::new(program, workload, plainly) {
         Ok((mut plain, initial)) => {
+            plain.noted = std::mem::take(noted);
+            plain.noted.begin();
             let found = plain.search(initial, start);
+            // What a scope with other sizes than the usual ones waits for may be there with these.
+            let usual = program.sizes.iter().map(|size| size.usual);
+            let is_usual = plainly.sizes.as_ref().is_none_or(|sizes| sizes.iter().copied().eq(usual));
+            if matches!(found, Ok(None)) && (is_usual || plainly.given) {
+                plain.noted.end();
+            }
+            *noted = std::mem::take(&mut plain.noted);
             plain.explored(found, start)
         }
         Err(limit) => nothing(Verdict::Unknown(limit), start),
@@ -147,6 +172,7 @@ struct Plain<'p> {
     transitions: u64,
     /// Was every move looked at so far?
     complete: bool,
+    noted: Noted,
 }
 
 impl<'p> Plain<'p> {
@@ -168,8 +194,9 @@ impl<'p> Plain<'p> {
         let lists = calls::lists(&machine, &plainly.values);
         let complete = lists.iter().all(|lists| lists.complete);
         let initial = Whole { state, made: vec![0; threads], handed_out: 0, set: 0 };
-        let (met, transitions) = (Vec::new(), 0);
-        Ok((Plain { machine, workload, judge, lists, plainly, met, transitions, complete }, initial))
+        let (met, transitions, noted) = (Vec::new(), 0, Noted::new(program));
+        let plain = Plain { machine, workload, judge, lists, plainly, met, transitions, complete, noted };
+        Ok((plain, initial))
     }
 
     fn is_over(&self, start: Instant) -> bool {
@@ -184,7 +211,8 @@ impl<'p> Plain<'p> {
         numbers.insert(Rc::clone(&initial), 0);
         self.met.push(Met { whole: initial, parent: 0, by: None, depth: 0 });
         while let Some(at) = open.pop_front() {
-            if at % 64 == 0 && self.is_over(start) {
+            // States with large arrays take long.
+            if (at % 64 == 0 || self.met[at].whole.state.words.len() > 1000) && self.is_over(start) {
                 return Err(Limit::Time);
             }
             let whole = Rc::clone(&self.met[at].whole);
@@ -273,6 +301,7 @@ impl<'p> Plain<'p> {
         }
         after.made[thread] += 1;
         self.machine.call(&mut after.state, thread, op, &args);
+        self.noted.call(op);
         if let Some(judge) = &mut self.judge {
             after.set = judge.call(after.set, thread, op, &args);
         }
@@ -289,6 +318,7 @@ impl<'p> Plain<'p> {
             Ok(Outcome::Disabled) => return None,
             Ok(Outcome::Moved) => {}
             Ok(Outcome::Returned(words)) => {
+                self.noted.answer(node.op);
                 by.what.push(Happened::Return { op: node.op, result: words.clone() });
                 if let Some(judge) = &mut self.judge {
                     match judge.answer(after.set, thread, node.op, &words) {

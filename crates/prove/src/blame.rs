@@ -37,7 +37,7 @@ pub struct Missing {
 /// The places that an obligation speaks of: of the process that takes the step, and of the other one.
 pub fn places(graph: &Graph, obligation: Obligation) -> Vec<Point> {
     match obligation.kind {
-        Kind::Initial | Kind::Same | Kind::Call => Vec::new(),
+        Kind::Initial | Kind::Ends | Kind::Same | Kind::Call => Vec::new(),
         _ => std::iter::once(graph.steps[obligation.step].from).chain(obligation.other).collect(),
     }
 }

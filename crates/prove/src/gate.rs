@@ -4,6 +4,8 @@
 //! three threads with up to three operations, at sizes from 0 to 3, as far as a second goes, without any reduction (`linpoint_model::second_opinion_of`). What is explored is the program without its
 //! ghosts, because that is what is proved: a ghost that steered the program would show here. The program's own clients are looked at, too.
 //!
+//! A program that cannot be started has no runs, and everything is true of all of them: it passes no gate. An operation that no run was seen to return from is named, because what is proved of its result says nothing.
+//!
 //! A refutation is never a proof's fault alone. Where a number becomes too large, the proof said that it takes numbers as unlimited, and the run is the answer. Anything else is a mistake of ours.
 
 use std::time::{Duration, Instant};
@@ -11,11 +13,11 @@ use std::time::{Duration, Instant};
 use linpoint_history::Kind;
 use linpoint_lang::Program;
 use linpoint_lang::erase::erase;
-use linpoint_lang::interp::ErrorKind;
-use linpoint_lang::program::{SpecSource, Word};
+use linpoint_lang::interp::{ErrorKind, Machine};
+use linpoint_lang::program::{OpId, SpecSource, Word};
 use linpoint_model::{
-    Agreement, Budget, Plainly, Refutation, Scope, Values, Verdict, Workload, Wrong, explore_plainly,
-    second_opinion_of,
+    Agreement, Budget, Limit, Noted, Plainly, Refutation, Scope, Seen, Values, Verdict, Workload, Wrong,
+    explore_noting, second_opinion_noting,
 };
 
 /// Threads, and operations of each.
@@ -24,6 +26,13 @@ const CLIENTS: [(usize, u32); 5] = [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2)];
 /// The least that looking may take.
 const LEAST: Duration = Duration::from_secs(1);
 
+/// So many states with fixed sizes, and so many words in all of them.
+const STATES: usize = 50_000;
+const WORDS: usize = 50_000_000;
+
+/// A state with more words is not looked at.
+const LARGEST: usize = 1_000_000;
+
 /// What exploration says of a program that is proved.
 #[derive(Clone, Debug)]
 pub enum Gate {
@@ -31,7 +40,11 @@ pub enum Gate {
     Open {
         /// Scopes (who calls, how often, with which sizes and values) of which something was seen.
         scopes: usize,
+        /// Operations that were not seen to return.
+        never: Vec<OpId>,
     },
+    /// Nothing was seen, and why.
+    Unseen(String),
     /// A number becomes too large, which proofs take to be impossible.
     Overflow(Box<Refutation>),
     /// The proof is wrong, or exploration is: a mistake of ours.
@@ -46,23 +59,71 @@ pub fn share(took: Duration, left: Option<Duration>) -> Duration {
 /// Explores a program that is proved. `fixed` are the sizes that the proof took as numbers.
 pub fn gate(program: &Program, fixed: &[(String, i64)], time: Duration) -> Gate {
     let erased = erase(program);
+    let words = words(&erased, &sizes_with(&erased, fixed));
+    if words > LARGEST {
+        return Gate::Unseen("the sizes are too large to explore a run".into());
+    }
+    if let Some(why) = no_start(&erased, fixed) {
+        return Gate::Unseen(why);
+    }
+    let mut noted = Noted::new(&erased);
     let found = match fixed {
         [] => {
             let budget = Budget { time, ..Budget::default() };
-            second_opinion_of(&erased, &workloads(&erased), &budget)
+            second_opinion_noting(&erased, &workloads(&erased), &budget, &mut noted)
         }
-        fixed => at_sizes(&erased, fixed, time),
+        fixed => at_sizes(&erased, fixed, time, (words, &mut noted)),
     };
     match found {
         Agreement::Agrees(looks) => {
-            let seen = |(_, seen): &&(Scope, linpoint_model::Seen)| *seen != linpoint_model::Seen::Nothing;
-            Gate::Open { scopes: looks.iter().filter(seen).count() }
+            let seen = |(_, seen): &&(Scope, Seen)| *seen != Seen::Nothing;
+            match looks.iter().filter(seen).count() {
+                0 if noted.started => Gate::Unseen("no run could be explored".into()),
+                0 => Gate::Unseen("there was no time to explore a run".into()),
+                scopes => Gate::Open { scopes, never: noted.never_return() },
+            }
         }
         Agreement::Refutes(found) if found.violation.wrong == Wrong::Error(ErrorKind::Arithmetic) => {
             Gate::Overflow(found)
         }
         Agreement::Refutes(found) => Gate::Wrong(found),
     }
+}
+
+/// Why there are no runs, if there are none. What is proved is about all sizes, so those at which the program is explored are among them.
+fn no_start(program: &Program, fixed: &[(String, i64)]) -> Option<String> {
+    let all = |same: Word| vec![same; program.sizes.len()];
+    let mut sizes = vec![sizes_with(program, fixed)];
+    if fixed.is_empty() {
+        sizes.extend((0..=3).map(all));
+    }
+    sizes.into_iter().find_map(|sizes| {
+        let error = Machine::with_sizes(program, 1, sizes).initial().err()?;
+        match error.kind {
+            ErrorKind::BadInit => Some("the initial code does not end".into()),
+            kind if kind.is_limit() => None,
+            _ => Some("the initial code goes wrong".into()),
+        }
+    })
+}
+
+/// How many words the shared variables take.
+fn words(program: &Program, sizes: &[Word]) -> usize {
+    let machine = Machine::with_sizes(program, 1, sizes.to_vec());
+    let of = |global: &linpoint_lang::program::Global| {
+        let length = global.length.as_ref().map_or(1, |length| machine.constant(length));
+        usize::try_from(length).unwrap_or(0).saturating_mul(global.slots.len())
+    };
+    program.globals.iter().map(of).fold(0, usize::saturating_add)
+}
+
+/// Some sizes as the proof took them, and the others as usual.
+fn sizes_with(program: &Program, fixed: &[(String, i64)]) -> Vec<Word> {
+    let size = |size: &linpoint_lang::program::Size| {
+        let given = fixed.iter().find(|(name, _)| *name == size.name);
+        given.map_or(size.usual, |(_, value)| Word::try_from(*value).unwrap_or(Word::MAX))
+    };
+    program.sizes.iter().map(size).collect()
 }
 
 /// Small clients, and those of the program, unless these need not keep the rules that the proof takes them to keep.
@@ -77,32 +138,36 @@ fn workloads(program: &Program) -> Vec<Workload> {
 }
 
 /// Every small client, with some sizes as the proof took them, and the others as usual.
-fn at_sizes(program: &Program, fixed: &[(String, i64)], time: Duration) -> Agreement {
+fn at_sizes(
+    program: &Program,
+    fixed: &[(String, i64)],
+    time: Duration,
+    (words, noted): (usize, &mut Noted),
+) -> Agreement {
     let start = Instant::now();
-    let size = |size: &linpoint_lang::program::Size| {
-        let given = fixed.iter().find(|(name, _)| *name == size.name);
-        given.map_or(size.usual, |(_, value)| Word::try_from(*value).unwrap_or(Word::MAX))
-    };
-    let sizes: Vec<Word> = program.sizes.iter().map(size).collect();
+    let sizes = sizes_with(program, fixed);
     let mut looks = Vec::new();
-    if sizes.iter().any(|size| *size > 1000) {
-        return Agreement::Agrees(looks);
-    }
     for workload in workloads(program) {
+        if start.elapsed() >= time {
+            break;
+        }
         let scope = Scope { workload, sizes: sizes.clone(), values: Values::distinct() };
         let plainly = Plainly {
             time: Some(time.saturating_sub(start.elapsed()).min(time / 3)),
-            states: 50_000,
+            // Large arrays leave room for few states.
+            states: STATES.min(WORDS / words.max(1)).max(1),
             sizes: Some(sizes.clone()),
             deadlocks: false,
+            given: true,
             ..Plainly::default()
         };
-        let seen = match explore_plainly(program, &scope.workload, &plainly).verdict {
+        let seen = match explore_noting(program, &scope.workload, &plainly, noted).verdict {
             Verdict::Violated(violation) if violation.rechecked => {
                 return Agreement::Refutes(Box::new(Refutation { scope, violation }));
             }
-            Verdict::Holds => linpoint_model::Seen::Everything,
-            Verdict::Violated(_) | Verdict::Unknown(_) => linpoint_model::Seen::Some,
+            Verdict::Holds => Seen::Everything,
+            Verdict::Unknown(Limit::CannotStart(_)) => Seen::Nothing,
+            Verdict::Violated(_) | Verdict::Unknown(_) => Seen::Some,
         };
         looks.push((scope, seen));
     }

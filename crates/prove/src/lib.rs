@@ -25,6 +25,7 @@ pub mod guess;
 pub mod heap;
 pub mod hide;
 pub mod houdini;
+mod initial;
 pub mod lemma;
 pub mod obligation;
 pub mod opaque;

@@ -8,6 +8,7 @@
 //! | obligation | says |
 //! |---|---|
 //! | initial | the initial memory has every invariant, and stands for the initial object |
+//! | ends | the initial code comes to its end (`initial.rs`) |
 //! | same | a further `abs` is the same as the first in every state with the invariants |
 //! | call | a process that starts an operation has the invariant of its first place; its first status is one it may have |
 //! | safe | the step does not go wrong |
@@ -23,13 +24,15 @@ use crate::graph::{Graph, Phase, Point};
 use crate::step::Taken;
 use crate::symbol::{Role, Space};
 use crate::term::Term;
-use crate::world::{Cell, Frame, Memory, World};
+use crate::world::{Frame, Memory, World};
 
 /// What is to be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Of the initial memory.
     Initial,
+    /// The initial code comes to its end.
+    Ends,
     /// A further `abs` says the same as the first.
     Same,
     /// Of an operation that starts.
@@ -53,6 +56,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Initial => "initial",
+            Kind::Ends => "ends",
             Kind::Same => "same",
             Kind::Call => "call",
             Kind::Safe => "safe",
@@ -139,6 +143,9 @@ impl<'p> Subject<'p> {
     /// Every obligation, in the order of the text.
     pub fn obligations(&self, world: &mut World<'p>, facts: &Facts) -> Vec<Obligation> {
         let mut list = vec![Obligation { kind: Kind::Initial, step: 0, other: None }];
+        if self.program.init.is_some() {
+            list.push(Obligation { kind: Kind::Ends, step: 0, other: None });
+        }
         list.extend((0..self.again.len()).map(|step| Obligation { kind: Kind::Same, step, other: None }));
         list.extend((0..self.program.operations.len()).map(|op| Obligation {
             kind: Kind::Call,
@@ -212,6 +219,7 @@ impl<'p> Subject<'p> {
     ) -> Question {
         match obligation.kind {
             Kind::Initial => self.initial(world, facts),
+            Kind::Ends => self.ends(world),
             Kind::Same => self.same_question(world, facts, obligation.step, pre),
             Kind::Call => self.call_question(world, facts, obligation.step),
             Kind::Pairs => self.pairs_question(world, facts, obligation.step),
@@ -221,7 +229,7 @@ impl<'p> Subject<'p> {
         }
     }
 
-    fn fact_goals(
+    pub(crate) fn fact_goals(
         &self,
         world: &mut World<'p>,
         facts: &Facts,
@@ -246,119 +254,6 @@ impl<'p> Subject<'p> {
             }
         }
         goals
-    }
-
-    fn initial(&self, world: &mut World<'p>, facts: &Facts) -> Question {
-        let me = world.process(Role::Actor);
-        let (start, known) = self.initial_memory(world);
-        let mut hypotheses = self.sizes(world);
-        let zero = world.terms.int(0);
-        // Whoever runs the initial code is one process; what is known of those at rest is known of any.
-        let any = world.process(Role::Other);
-        hypotheses.extend([world.terms.le(zero, me), world.terms.le(zero, any)]);
-        hypotheses.extend(known);
-        let frame = world.frame(None, any);
-        let mut goals = Vec::new();
-        let mut checks = Vec::new();
-        let ends = self.after_initial_code(world, &start, me, &mut checks);
-        goals.extend(checks.into_iter().map(|check| (check, Goal::Other)));
-        for (guards, memory) in ends {
-            let guard = world.terms.and(guards);
-            let mut here = self.fact_goals(world, facts, None, &frame, &memory);
-            here.extend(self.fact_goals(world, facts, Some(Graph::IDLE), &frame, &memory));
-            let types = self.types(world, &memory);
-            here.push((world.terms.and(types), Goal::Other));
-            let pointers = self.pointers_of_memory(world, &memory);
-            here.push((world.terms.and(pointers), Goal::Other));
-            here.push((self.abstraction.holds_always(world, &memory), Goal::Other));
-            here.push((self.abstraction.is_initial(world, &memory), Goal::Other));
-            goals.extend(here.into_iter().map(|(goal, what)| (world.terms.implies(guard, goal), what)));
-        }
-        let scene = Scene {
-            memory: (start.clone(), start),
-            p: (frame.clone(), frame),
-            p_at: (Graph::IDLE, None),
-            q: Vec::new(),
-        };
-        Question { hypotheses, goals, scene }
-    }
-
-    /// Memory with the initial values, before the initial code.
-    fn initial_memory(&self, world: &mut World<'p>) -> (Memory, Vec<Term>) {
-        let mut memory = world.memory(Space::Program);
-        let nobody = world.none();
-        let mut frame = Frame { pid: nobody, locals: vec![], inputs: vec![], result: vec![] };
-        let empty = memory.clone();
-        let mut known = Vec::new();
-        for (global, cells) in self.program.globals.iter().zip(&mut memory.globals) {
-            for (slot, cell) in global.slots.iter().zip(cells) {
-                let value = world.eval(&slot.init, &empty, &mut frame);
-                let value = world.fit(value, crate::world::sort_of(&slot.ty));
-                match cell {
-                    Cell::Scalar(scalar) => *scalar = value,
-                    Cell::Array(store) => {
-                        let depth = world.depth;
-                        let bound = world.terms.bound(depth);
-                        let at = world.terms.app(store.base, vec![bound]);
-                        let same = world.terms.eq(at, value);
-                        known.push(world.terms.forall(depth, same));
-                    }
-                }
-            }
-        }
-        for store in &memory.alive {
-            let depth = world.depth;
-            let bound = world.terms.bound(depth);
-            let alive = world.terms.app(store.base, vec![bound]);
-            let free = world.terms.not(alive);
-            known.push(world.terms.forall(depth, free));
-        }
-        // Fields of records that were never made hold anything of their type.
-        for (record, stores) in self.program.records.iter().zip(&memory.fields) {
-            for (slot, store) in record.fields.iter().zip(stores) {
-                let depth = world.depth;
-                let bound = world.terms.bound(depth);
-                let at = world.terms.app(store.base, vec![bound]);
-                let typed = world.is_of_type(&slot.ty, at);
-                known.push(world.terms.forall(depth, typed));
-            }
-        }
-        world.checks.clear();
-        (memory, known)
-    }
-
-    /// Every way through the initial code, and the memory it leaves.
-    fn after_initial_code(
-        &self,
-        world: &mut World<'p>,
-        start: &Memory,
-        me: Term,
-        checks: &mut Vec<Term>,
-    ) -> Vec<(Vec<Term>, Memory)> {
-        let Some(init) = &self.program.init else { return vec![(Vec::new(), start.clone())] };
-        let op = linpoint_lang::program::OpId(self.program.operations.len() as u16);
-        let frame = world.frame(Some(op), me);
-        let (mut open, mut ends) = (vec![(init.entry, Vec::new(), start.clone(), frame, 0)], Vec::new());
-        while let Some((node, guards, memory, frame, steps)) = open.pop() {
-            if steps > 200 || ends.len() > 16 {
-                world.refuse("initial code with a loop");
-                break;
-            }
-            for edge in &self.program.node(node).edges {
-                let taken = world.take(op, edge, &[], true, &memory, &frame);
-                let mut guards: Vec<Term> = guards.clone();
-                let so_far = world.terms.and(guards.iter().copied());
-                checks.extend(taken.checks.into_iter().map(|check| world.terms.implies(so_far, check)));
-                guards.extend(taken.guards);
-                match edge.exit {
-                    linpoint_lang::program::Exit::Goto(to) => {
-                        open.push((to, guards, taken.memory, taken.frame, steps + 1));
-                    }
-                    linpoint_lang::program::Exit::Return(_) => ends.push((guards, taken.memory)),
-                }
-            }
-        }
-        ends
     }
 
     fn call_question(&self, world: &mut World<'p>, facts: &Facts, op: usize) -> Question {
@@ -485,7 +380,7 @@ impl<'p> Subject<'p> {
                 }
                 goals
             }
-            Kind::Initial | Kind::Call | Kind::Same | Kind::Pairs => Vec::new(),
+            Kind::Initial | Kind::Ends | Kind::Call | Kind::Same | Kind::Pairs => Vec::new(),
         };
         let scene =
             Scene { memory: (memory, taken.memory), p: (frame, taken.frame), p_at: (step.from, step.to), q };

@@ -233,6 +233,11 @@ fn verdict(decided: &[Decided], expected: usize, unsupported: Option<String>) ->
     match (decided.len() == expected, open) {
         (true, 0) => Verdict::Proved,
         (true, open) => {
+            // Then nothing else means anything: there is no run at all.
+            let blocked = |decided: &&Decided| decided.obligation.kind == Kind::Ends;
+            if matches!(decided.iter().find(blocked), Some(Decided { outcome: Outcome::Open(_), .. })) {
+                return Verdict::NotProved("the initial code does not end".into());
+            }
             let unanswered = |decided: &Decided| match &decided.outcome {
                 Outcome::Unknown(why) => Some(why.clone()),
                 _ => None,
@@ -300,7 +305,7 @@ fn ways(worker: &Worker<'_, '_>, obligation: Obligation, options: &Options) -> V
     match obligation.kind {
         // It is about states, not about a step of one of two processes.
         Kind::Same => ways.push(everyone),
-        Kind::Initial | Kind::Call => {}
+        Kind::Initial | Kind::Ends | Kind::Call => {}
         _ if options.all_processes && subject.looks_at_locks() => ways.push(everyone),
         _ => {}
     }

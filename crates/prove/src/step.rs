@@ -17,6 +17,8 @@ const MAX_LISTED: i64 = 8;
 pub struct Taken {
     /// What must hold for it to be taken.
     pub guards: Vec<Term>,
+    /// Which of these only say that a record is a new one: there always is one.
+    pub made: Vec<Term>,
     /// What must hold for it not to go wrong, each under the guards before it.
     pub checks: Vec<Term>,
     /// Memory after it.
@@ -268,7 +270,7 @@ impl World<'_> {
         assert!(self.guards.is_empty() && self.checks.is_empty(), "nothing is left over from another step");
         let (mut memory, mut frame) = (memory.clone(), frame.clone());
         let operation = self.program.operation(op);
-        let (mut silent, mut mark_number) = (false, 0);
+        let (mut silent, mut mark_number, mut made) = (false, 0, Vec::new());
         for action in &edge.actions {
             match action {
                 Action::Assume(e) => {
@@ -313,6 +315,7 @@ impl World<'_> {
                     let alive = self.read(&memory.alive[record.index()], cell);
                     let free = self.terms.not(alive);
                     self.guards.extend([some, free]);
+                    made.extend([some, free]);
                     let yes = self.terms.bool(true);
                     memory.alive[record.index()].writes.push((cell, yes));
                     for (index, slot) in kind.fields.iter().enumerate() {
@@ -389,7 +392,7 @@ impl World<'_> {
             }
         };
         let (guards, checks) = (std::mem::take(&mut self.guards), std::mem::take(&mut self.checks));
-        Taken { guards, checks, memory, frame, returned, silent }
+        Taken { guards, made, checks, memory, frame, returned, silent }
     }
 
     /// An annotation as a truth value.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use linpoint_lang::Program;
 use linpoint_lang::span::line_column;
-use linpoint_model::{Bounds, Explored, Mode, Workload, explore};
+use linpoint_model::{Bounds, Deciding, Explored, Mode, Plainly, Workload, Wrong, explore, explore_plainly};
 use linpoint_prove::gate::{self, Gate};
 use linpoint_prove::solver::{self, SolverKind};
 use linpoint_prove::{Decided, Options, Verdict};
@@ -118,12 +118,20 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let (program, mut report) = (&proved.program, proved.report);
     let mut spent = spent;
     // What is proved is explored before it is told; what is not proved may be wrong.
+    let mut never = Vec::new();
     if report.verdict == Verdict::Proved {
         let start = Instant::now();
         let found = gate::gate(program, &own.sizes, gate::share(spent.all(), spent.left()));
         spent.exploring = start.elapsed();
-        if let Gate::Overflow(refutation) | Gate::Wrong(refutation) = &found {
-            return told_against(args, program, text, &found, refutation);
+        match &found {
+            Gate::Overflow(refutation) | Gate::Wrong(refutation) => {
+                return told_against(args, program, text, &found, refutation);
+            }
+            Gate::Unseen(why) => {
+                let why = format!("every obligation holds, but no run was explored: {why}");
+                report.verdict = Verdict::NotProved(why);
+            }
+            Gate::Open { never: found, .. } => never.clone_from(found),
         }
     }
     let explored = match report.verdict {
@@ -149,8 +157,9 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let looked = looked::look(program, text, &report, &options, spent.left());
     spent.missing = start.elapsed();
     let spent = spent;
+    let vacuous = told::vacuous(program, text, &report, &never);
     let told = || {
-        let mut shown = told::head(program, text, &report, explored.as_ref(), &own.sizes);
+        let mut shown = told::head(program, &report, explored.as_ref(), &own.sizes, vacuous.as_deref());
         for line in &found {
             shown.push_str(&format!("  {line}\n"));
         }
@@ -171,14 +180,14 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let told = if args.json && !args.output.wanted() { String::new() } else { told() };
     let shown = match args.json {
         true => {
-            let also = (found.as_slice(), unneeded.as_slice());
+            let also = (found.as_slice(), unneeded.as_slice(), vacuous.as_deref());
             told::as_json(program, text, &report, &options, explored.as_ref(), also, (&looked, &spent))
         }
         false => told.clone(),
     };
     let _ = std::io::stdout().write_all(shown.as_bytes());
     args.output.write(|| {
-        let mut view = told::as_view(args, program, &report, explored.as_ref());
+        let mut view = told::as_view(args, program, &report, explored.as_ref(), vacuous.as_deref());
         view.proof = crate::view::obligations::proof(program, text, &report);
         if let Some(violation) = refuted {
             let workload = small_workload(program);
@@ -314,16 +323,31 @@ fn wrong_annotation(args: &ProveArgs, program: &Program, text: &str, broken: &re
     shown
 }
 
-/// Every run of a small client, for a few seconds.
+/// Every run of a small client, for a few seconds. Proofs say nothing about deadlock, threads that go round for ever, and claims, so these refute nothing.
 fn small_runs(program: &Program, limit: Option<Duration>) -> Explored {
+    let start = Instant::now();
+    let time = limit.unwrap_or(Duration::MAX).min(Duration::from_secs(5));
     let bounds = Bounds {
-        time: Some(limit.unwrap_or(Duration::MAX).min(Duration::from_secs(5))),
+        time: Some(time),
         memory: 1 << 30,
-        // Proofs say nothing about deadlock, so it refutes nothing.
         deadlocks: false,
+        claims: Deciding::Ignored,
         ..Bounds::default()
     };
-    explore(program, &small_workload(program), Mode::Anywhere, &bounds)
+    let workload = small_workload(program);
+    let explored = explore(program, &workload, Mode::Anywhere, &bounds);
+    match &explored.verdict {
+        linpoint_model::Verdict::Violated(violation) if !refutes(&violation.wrong) => {
+            let time = Some(time.saturating_sub(start.elapsed()));
+            explore_plainly(program, &workload, &Plainly { time, deadlocks: false, ..Plainly::default() })
+        }
+        _ => explored,
+    }
+}
+
+/// Is it against what a proof says?
+fn refutes(wrong: &Wrong) -> bool {
+    matches!(wrong, Wrong::NotLinearizable | Wrong::Error(_))
 }
 
 /// The first client of the program; two threads with two operations each if it has none.

@@ -18,7 +18,7 @@ pub fn proof(program: &Program, text: &str, report: &Report) -> Option<Proof> {
     let mut rows: BTreeMap<(u8, usize), Vec<&Decided>> = BTreeMap::new();
     for decided in &report.decided {
         let group = match decided.obligation.kind {
-            Kind::Initial => 0,
+            Kind::Initial | Kind::Ends => 0,
             Kind::Same => 1,
             Kind::Call => 2,
             _ => 3,
@@ -53,14 +53,14 @@ pub fn proof(program: &Program, text: &str, report: &Report) -> Option<Proof> {
             .iter()
             .map(|kind| match first.kind {
                 // What is said of the start and of calls is one obligation.
-                Kind::Initial | Kind::Same | Kind::Call if *kind == Kind::Invariant => {
+                Kind::Initial | Kind::Ends | Kind::Same | Kind::Call if *kind == Kind::Invariant => {
                     cell(&mut row.iter().copied())
                 }
                 _ => cell(&mut row.iter().copied().filter(|decided| decided.obligation.kind == *kind)),
             })
             .collect();
         let line = match first.kind {
-            Kind::Initial | Kind::Same | Kind::Call => 0,
+            Kind::Initial | Kind::Ends | Kind::Same | Kind::Call => 0,
             _ => {
                 let edge = graph.edge(program, &graph.steps[first.step]);
                 line_column(text, edge.span.start as usize).0 as u32
@@ -88,6 +88,7 @@ fn says(kind: Kind) -> &'static str {
         Kind::Status => "whether others have taken effect changes only as allowed",
         Kind::Same => "both abstractions stand for the same object",
         Kind::Initial | Kind::Call => "it starts as claimed",
+        Kind::Ends => "the initial code comes to its end",
     }
 }
 

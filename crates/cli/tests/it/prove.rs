@@ -289,3 +289,62 @@ fn what_is_told_as_missing_would_help() {
     let (all, looking) = (value["elapsed_s"].as_f64(), value["looking_s"].as_f64());
     assert!(all.zip(looking).is_some_and(|(all, looking)| looking > 0.0 && looking <= all), "{value}");
 }
+
+/// A counter with more before its operations, and in them.
+fn counter(before: &str, increment: &str, abs: &str) -> String {
+    format!(
+        "object C : counter {{\n  shared x: int\n  shared y: int\n{before}\n  op increment() {{\n{increment}\n  }}\n  op read() -> int {{ return x }}\n  abs {abs}\n}}\n"
+    )
+}
+
+/// Where nothing can be run, nothing is proved.
+#[test]
+fn initial_code_that_does_not_end() {
+    needs_solver();
+    let plain = "    fetch_add(x, 1)";
+    let blocks = counter(
+        "  init { assume x == 1 }",
+        "    assert y == 7\n    fetch_add(x, 1)",
+        "x - y + 7\n  inv: y == 7",
+    );
+    for program in [blocks, counter("  init { assume x == 1 }", plain, "x")] {
+        let ran = linpoint(&["prove", "-", "--engine", "obligations"], program.as_bytes());
+        assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+        assert!(
+            ran.out.starts_with("not proved: the initial code does not end\n  no run can be explored"),
+            "{}",
+            ran.out
+        );
+    }
+    let chooses = counter("  init { choose { x = 0 } or { x = 0 } }", plain, "x");
+    let ran = linpoint(&["prove", "-", "--engine", "obligations"], chooses.as_bytes());
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+    assert!(ran.err.contains("error[L037]"), "{}", ran.err);
+}
+
+/// What is proved of an operation that never returns says nothing of its result, and that comes first.
+#[test]
+fn operations_that_never_return() {
+    needs_solver();
+    let prove = |program: &str| linpoint(&["prove", "-", "--engine", "obligations"], program.as_bytes());
+    let first = |body: &str, said: &str| {
+        let ran = prove(&counter("", body, "x"));
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let expected = format!("vacuous in part: {said}\n  the rest is proved: ");
+        assert!(ran.out.starts_with(&expected), "{}", ran.out);
+    };
+    let unseen = "`increment` never returns in the runs that were explored";
+    first("    fetch_add(x, 1) @lin\n    loop { }", "`increment` never returns");
+    first("    fetch_add(x, 1) @lin\n    while y == 0 { }", unseen);
+    first("    fetch_add(y, 2)\n    assume y % 2 == 1\n    fetch_add(x, 1)", unseen);
+    let every = counter("  shared go: bool", "    assume go\n    fetch_add(x, 1)", "x")
+        .replace("{ return x }", "{\n    assume go\n    return x\n  }");
+    let ran = linpoint(&["prove", "-", "--engine", "obligations", "--json"], every.as_bytes());
+    let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let vacuous = value["vacuous"].as_str().unwrap_or_default();
+    assert!(ran.code == 0 && vacuous.contains("`increment`") && vacuous.contains("`read`"), "{}", ran.out);
+    // The same operation under a wrong abstraction: that it goes round refutes nothing.
+    let ran = prove(&counter("", "    fetch_add(x, 1) @lin\n    loop { }", "x + 1"));
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("not proved: ") && ran.out.contains("finds nothing wrong"), "{}", ran.out);
+}

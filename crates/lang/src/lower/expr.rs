@@ -248,6 +248,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn choose_value(&mut self, local: LocalId, range: &Range, span: Span) -> super::EdgeRef {
+        self.refuse_choice_at_start(span);
         let (lo, hi) = self.range(range);
         let last = match hi {
             Expr::Const(n) => Expr::Const(n - 1),

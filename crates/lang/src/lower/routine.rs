@@ -53,11 +53,25 @@ impl<'a> Lowerer<'a> {
         let entry = self.new_node(span);
         let mut operation = empty_operation("init", entry, span);
         let ret = Return::Operation(operation.result.clone());
+        self.initial = true;
         self.body("init".to_owned(), FxHashMap::default(), ret, block, entry);
+        self.initial = false;
         let end = self.here();
         self.add_edge(end, Vec::new(), Exit::Return(Vec::new()), end_of(block.span));
         self.close(&mut operation);
         operation
+    }
+
+    /// The initial state is one state.
+    pub(super) fn refuse_choice_at_start(&mut self, span: Span) {
+        if self.initial {
+            self.error(
+                code::INITIAL,
+                span,
+                "a choice in the initial code",
+                "there is one initial state; let an operation choose, or leave the choice out",
+            );
+        }
     }
 
     fn body(

@@ -67,6 +67,7 @@ impl<'a> Lowerer<'a> {
             }
             StmtKind::Choose(ways) => {
                 self.refuse_notes(&statement.notes);
+                self.refuse_choice_at_start(span);
                 let (from, join) = (self.here(), self.new_node(span));
                 for way in ways {
                     let start = self.new_node(way.span);

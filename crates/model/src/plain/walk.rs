@@ -6,7 +6,7 @@ use linpoint_history::rng::Rng;
 use linpoint_lang::Program;
 use linpoint_lang::interp::State;
 
-use super::{Moved, Next, Plain, Plainly, Whole, nothing};
+use super::{Moved, Next, Noted, Plain, Plainly, Whole, nothing};
 use crate::client::Workload;
 use crate::explore::{Explored, Limit, Verdict};
 
@@ -16,11 +16,24 @@ const LONGEST: usize = 2_000;
 /// Runs at random, until as many steps were taken as there may be states, or until one is not as it should be. It never says `Holds`. The same
 /// seed takes the same runs.
 pub fn walk_plainly(program: &Program, workload: &Workload, plainly: &Plainly, seed: u64) -> Explored {
+    walk_noting(program, workload, plainly, seed, &mut Noted::new(program))
+}
+
+/// The same, and notes which operations return.
+pub(crate) fn walk_noting(
+    program: &Program,
+    workload: &Workload,
+    plainly: &Plainly,
+    seed: u64,
+    noted: &mut Noted,
+) -> Explored {
     let start = Instant::now();
     let (mut plain, initial) = match Plain::new(program, workload, plainly) {
         Ok(made) => made,
         Err(limit) => return nothing(Verdict::Unknown(limit), start),
     };
+    plain.noted = std::mem::take(noted);
+    plain.noted.begin();
     let mut rng = Rng::new(seed);
     let mut taken = 0;
     let verdict = loop {
@@ -38,6 +51,7 @@ pub fn walk_plainly(program: &Program, workload: &Workload, plainly: &Plainly, s
             break verdict;
         }
     };
+    *noted = std::mem::take(&mut plain.noted);
     Explored { states: taken, transitions: taken as u64, ..nothing(verdict, start) }
 }
 
@@ -61,6 +75,9 @@ impl Plain<'_> {
             let Some(thread) = moving else { break };
             last = Some(thread);
             *taken += 1;
+            if let Some(pc) = self.machine.pc(&at.state, thread) {
+                self.noted.step(self.machine.program.node(pc).op);
+            }
             // A bad move is taken where there is one.
             let bad = next.iter().position(|next| matches!(next, Next::Bad(_)));
             let chosen = bad.unwrap_or_else(|| rng.below(next.len() as u64) as usize);

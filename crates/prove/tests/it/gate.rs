@@ -36,8 +36,43 @@ const COUNTER: &str = "object C : counter {
 #[test]
 fn a_right_program_passes() {
     let found = gate(&program(COUNTER), &[], TIME);
-    let Gate::Open { scopes } = found else { panic!("{found:?}") };
-    assert!(scopes >= 4, "{scopes}");
+    let Gate::Open { scopes, ref never } = found else { panic!("{found:?}") };
+    assert!(scopes >= 4 && never.is_empty(), "{scopes} {never:?}");
+}
+
+/// Of a program without runs everything is true.
+#[test]
+fn what_cannot_be_started_does_not_pass() {
+    for init in ["init { assume n == 1 }", "init { loop { n = 0 } }"] {
+        let text = COUNTER.replace("  abs n", &format!("  {init}\n  abs n"));
+        let found = gate(&program(&text), &[], TIME);
+        assert!(matches!(&found, Gate::Unseen(why) if why.contains("does not end")), "{found:?}");
+    }
+    // It starts with three elements, and is said to be right for every number.
+    let text = COUNTER
+        .replace("  shared n: int", "  size N = 3\n  shared m: [int; N]\n  shared n: int")
+        .replace("  abs n", "  init { assume any i in 1..N: m[i] == 0 }\n  abs n");
+    let found = gate(&program(&text), &[], TIME);
+    assert!(matches!(found, Gate::Unseen(_)), "{found:?}");
+    let found = gate(&program(&text), &[("N".to_owned(), 2)], TIME);
+    assert!(matches!(found, Gate::Open { .. }), "{found:?}");
+    let found = gate(&program(&text), &[("N".to_owned(), 1_000_000)], TIME);
+    assert!(matches!(&found, Gate::Unseen(why) if why.contains("too large")), "{found:?}");
+    let found = gate(&program(COUNTER), &[], Duration::ZERO);
+    assert!(matches!(&found, Gate::Unseen(why) if why.contains("no time")), "{found:?}");
+}
+
+#[test]
+fn operations_that_are_not_seen_to_return() {
+    let waits = "    assume n == 0 - 1\n";
+    let spins = "    while n != 0 - 1 { }\n";
+    let counts = "    loop { seen = seen + 1 }\n";
+    for more in [waits, spins, counts] {
+        let text = COUNTER.replace("    } @lin\n", &format!("    }} @lin\n{more}"));
+        let found = gate(&program(&text), &[], TIME);
+        let Gate::Open { never, .. } = &found else { panic!("{found:?}") };
+        assert_eq!(never.iter().map(|op| op.index()).collect::<Vec<_>>(), [0], "{more}");
+    }
 }
 
 #[test]

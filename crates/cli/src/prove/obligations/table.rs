@@ -45,7 +45,7 @@ pub fn names(program: &Program, text: &str, graph: &Graph, decided: &Decided) ->
 /// The name of a step.
 pub fn step_name(program: &Program, text: &str, graph: &Graph, obligation: Obligation) -> String {
     match obligation.kind {
-        Kind::Initial => "start".into(),
+        Kind::Initial | Kind::Ends => "start".into(),
         Kind::Same => format!("`abs` again, {}", obligation.step + 2),
         Kind::Call => format!("call {}", program.operations[obligation.step].name),
         _ => arrow(program, text, graph, &graph.steps[obligation.step]),
@@ -66,7 +66,7 @@ pub fn table(program: &Program, text: &str, report: &Report, looked: &[Looked]) 
     let mut rows: BTreeMap<(u8, usize), Vec<&Decided>> = BTreeMap::new();
     for decided in &report.decided {
         let group = match decided.obligation.kind {
-            Kind::Initial => 0,
+            Kind::Initial | Kind::Ends => 0,
             Kind::Same => 1,
             Kind::Call => 2,
             _ => 3,
@@ -85,7 +85,7 @@ pub fn table(program: &Program, text: &str, report: &Report, looked: &[Looked]) 
         for kind in COLUMNS {
             let mark = match first.obligation.kind {
                 // What is said of the start and of calls is one obligation.
-                Kind::Initial | Kind::Same | Kind::Call if kind == Kind::Invariant => {
+                Kind::Initial | Kind::Ends | Kind::Same | Kind::Call if kind == Kind::Invariant => {
                     mark(row.iter().copied())
                 }
                 _ => mark(row.iter().copied().filter(|decided| column(decided.obligation.kind) == kind)),
@@ -308,11 +308,15 @@ pub fn formulas(program: &Program, text: &str, report: &Report) -> String {
     let mut last = None;
     for decided in report.decided.iter().filter(|decided| !decided.said.is_empty()) {
         let Obligation { kind, step, .. } = decided.obligation;
-        let group =
-            (matches!(kind, Kind::Initial), matches!(kind, Kind::Same), matches!(kind, Kind::Call), step);
+        let group = (
+            matches!(kind, Kind::Initial | Kind::Ends),
+            matches!(kind, Kind::Same),
+            matches!(kind, Kind::Call),
+            step,
+        );
         if last != Some(group) {
             let source = match kind {
-                Kind::Initial | Kind::Same | Kind::Call => String::new(),
+                Kind::Initial | Kind::Ends | Kind::Same | Kind::Call => String::new(),
                 _ => source(program, text, graph, &graph.steps[step]),
             };
             let _ = writeln!(out, "    {}{source}", step_name(program, text, graph, decided.obligation));

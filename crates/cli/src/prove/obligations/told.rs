@@ -3,7 +3,7 @@
 use linpoint_lang::Program;
 use linpoint_lang::program::{Exit, OpId};
 use linpoint_lang::span::line_column;
-use linpoint_model::Explored;
+use linpoint_model::{Explored, Limit};
 use linpoint_prove::{Decided, Options, Outcome, Report, Verdict};
 use linpoint_report::view::{self, Summary, View};
 use serde_json::json;
@@ -39,6 +39,7 @@ pub fn word(explored: &Explored) -> String {
         linpoint_model::Verdict::Holds => {
             format!("exploration of small runs ({} states) finds nothing wrong", explored.states)
         }
+        linpoint_model::Verdict::Unknown(Limit::CannotStart(why)) => format!("no run can be explored: {why}"),
         linpoint_model::Verdict::Unknown(_) => {
             format!("exploration of small runs ({} states, not all) finds nothing wrong", explored.states)
         }
@@ -48,15 +49,15 @@ pub fn word(explored: &Explored) -> String {
 /// The first lines. Steps that are never taken come before everything else: what is proved of them says nothing.
 pub fn head(
     program: &Program,
-    text: &str,
     report: &Report,
     explored: Option<&Explored>,
     sizes: &[(String, i64)],
+    vacuous: Option<&str>,
 ) -> String {
     match (&report.verdict, explored) {
         (Verdict::Proved, _) => {
             let mut shown = String::new();
-            if let Some(vacuous) = vacuous(program, text, report) {
+            if let Some(vacuous) = vacuous {
                 shown = format!("vacuous in part: {vacuous}\n  the rest is ");
             }
             shown.push_str(&format!("proved: {}\n", basis(program, sizes)));
@@ -72,8 +73,8 @@ pub fn head(
     }
 }
 
-/// Operations that never return, and steps that are never taken, in a sentence.
-pub fn vacuous(program: &Program, text: &str, report: &Report) -> Option<String> {
+/// Operations that never return, and steps that are never taken, in a sentence. `unseen` are operations that no explored run returned from.
+pub fn vacuous(program: &Program, text: &str, report: &Report, unseen: &[OpId]) -> Option<String> {
     let taken = |node: usize, edge: usize| {
         !report.never_taken.iter().any(|(of, number)| of.index() == node && *number == edge)
     };
@@ -83,8 +84,16 @@ pub fn vacuous(program: &Program, text: &str, report: &Report) -> Option<String>
             .any(|(node, edge, of)| matches!(of.exit, Exit::Return(_)) && taken(node, edge))
     };
     let stuck: Vec<String> = (0..program.operations.len())
-        .filter(|op| !returns(OpId(*op as u16)))
-        .map(|op| format!("`{}` never returns", program.operations[op].name))
+        .filter_map(|op| {
+            let name = &program.operations[op].name;
+            match OpId(op as u16) {
+                op if !returns(op) => Some(format!("`{name}` never returns")),
+                op if unseen.contains(&op) => {
+                    Some(format!("`{name}` never returns in the runs that were explored"))
+                }
+                _ => None,
+            }
+        })
         .collect();
     let mut lines: Vec<usize> = report
         .never_taken
@@ -96,22 +105,31 @@ pub fn vacuous(program: &Program, text: &str, report: &Report) -> Option<String>
     lines.dedup();
     let numbers: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let never = match numbers.as_slice() {
-        [] => return None,
-        [line] => format!("no state that was shown possible takes the step of line {line}"),
-        lines => format!("no state that was shown possible takes the steps of lines {}", lines.join(", ")),
+        [] => None,
+        [line] => Some(format!("no state that was shown possible takes the step of line {line}")),
+        lines => {
+            Some(format!("no state that was shown possible takes the steps of lines {}", lines.join(", ")))
+        }
     };
-    Some(stuck.into_iter().chain([never]).collect::<Vec<_>>().join("; "))
+    let all: Vec<String> = stuck.into_iter().chain(never).collect();
+    if all.is_empty() { None } else { Some(all.join("; ")) }
 }
 
 /// The verdict for a page, without its parts.
-pub fn as_view(args: &ProveArgs, program: &Program, report: &Report, explored: Option<&Explored>) -> View {
+pub fn as_view(
+    args: &ProveArgs,
+    program: &Program,
+    report: &Report,
+    explored: Option<&Explored>,
+    vacuous: Option<&str>,
+) -> View {
     let basis = basis(program, &args.obligations.sizes);
     let refuted = explored.is_some_and(
         |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
     );
     let (verdict, word, headline) = match (&report.verdict, explored) {
         (Verdict::Proved, _) => {
-            let word = if report.never_taken.is_empty() { "proved" } else { "proved, vacuous in part" };
+            let word = if vacuous.is_none() { "proved" } else { "proved, vacuous in part" };
             (view::Verdict::Holds, word, format!("{} is linearizable", program.name))
         }
         (Verdict::NotProved(_), Some(explored)) if refuted => {
@@ -190,7 +208,7 @@ pub fn as_json(
     report: &Report,
     options: &Options,
     explored: Option<&Explored>,
-    (found, unneeded): (&[String], &[String]),
+    (found, unneeded, vacuous): (&[String], &[String], Option<&str>),
     (looked, spent): (&[Looked], &Spent),
 ) -> String {
     let refuted = explored.is_some_and(
@@ -236,7 +254,7 @@ pub fn as_json(
         "elapsed_s": spent.all().as_secs_f64(),
         "looking_s": (spent.missing + spent.unneeded).as_secs_f64(),
         "exploring_s": spent.exploring.as_secs_f64(),
-        "vacuous": vacuous(program, text, report),
+        "vacuous": vacuous,
         "inference_s": report.inference.as_secs_f64(),
         "solver_s": report.solver.as_secs_f64(),
         "facts": report.inferred.facts.count(),

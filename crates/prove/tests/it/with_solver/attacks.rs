@@ -97,3 +97,23 @@ fn a_status_that_changes_its_mind() {
     check(&text("  status at R1..R3: inout(n)"), false);
     check(&text("  status at R2: out(v)\n  status at R3: in"), false);
 }
+
+/// Without a run everything is true, so that there is one is an obligation.
+#[test]
+fn initial_code_that_does_not_end_proves_nothing() {
+    let text = |init: &str| {
+        format!(
+            "object C : counter {{\n  struct R {{ v: int, next: *R }}\n  size N = 3\n  shared x: int\n  shared y: int\n  shared p: *R\n  shared lk: lock\n  shared m: [int; N]\n  init {{ {init} }}\n  op increment() {{\n    fetch_add(x, 1) @lin\n  }}\n  op read() -> int {{\n    return x @lin(x)\n  }}\n  abs x\n}}"
+        )
+    };
+    for blocks in ["assume x == 1", "lock(lk); lock(lk)", "assume N > 1", "if y == 0 { assume y == 1 }"] {
+        let (programs, wrong) = compile(&text(blocks));
+        assert!(!wrong.iter().any(|d| d.is_error()), "{wrong:?}");
+        let report = prove(&programs[0], &options(), &|_, _| {});
+        assert_eq!(report.verdict, Verdict::NotProved("the initial code does not end".into()), "{blocks}");
+    }
+    let makes = "r = new R { v: 1 }\n    s = new R { next: r }\n    p = s\n    if s == r { assume false }";
+    for ends in [makes, "lock(lk); unlock(lk)", "assume all i in 0..N: m[i] == 0", "if y == 0 { y = 1 }"] {
+        check(&text(ends), true);
+    }
+}
