@@ -70,7 +70,7 @@ pub fn reach(
             let run = run_to(program, workload, &bounds, &met, next)?;
             return Ok(Reached { run: Some(run), states: next + 1, complete: false });
         }
-        if met.len() >= limits.states || next % 256 == 0 && start.elapsed() > limits.time {
+        if met.len() >= limits.states || start.elapsed() > limits.time {
             complete = false;
             break;
         }

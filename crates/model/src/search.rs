@@ -232,6 +232,10 @@ impl Search<'_, '_, '_> {
             if self.bounds.states.is_some_and(|most| self.store.len() > most) {
                 return Err(Stop::Limit(Limit::States));
             }
+            // States may take long each.
+            if self.visited.is_multiple_of(32) && self.is_over() {
+                return Err(Stop::Limit(Limit::Time));
+            }
             if self.visited.is_multiple_of(1024) {
                 self.beyond()?;
             }
@@ -267,10 +271,14 @@ impl Search<'_, '_, '_> {
         monitors.any(|monitor| monitor.overflowed)
     }
 
+    fn is_over(&self) -> bool {
+        self.bounds.time.is_some_and(|limit| self.start.elapsed() > limit)
+    }
+
     /// Stops if a limit is passed.
     fn beyond(&self) -> Result<(), Stop> {
         let stop = |limit| Err(Stop::Limit(limit));
-        if self.bounds.time.is_some_and(|limit| self.start.elapsed() > limit) {
+        if self.is_over() {
             return stop(Limit::Time);
         }
         if self.overflowed() {

@@ -1,6 +1,7 @@
 //! Facts about a process at a place, written in the language of the program.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use linpoint_lang::Program;
 use linpoint_lang::flow::live_locals;
@@ -88,7 +89,8 @@ impl Facts {
     }
 
     /// What the user wrote, and every guess.
-    pub fn with_guesses(program: &Program, graph: &Graph) -> Facts {
+    /// When time is up the rest is left out.
+    pub fn with_guesses(program: &Program, graph: &Graph, deadline: Option<Instant>) -> Facts {
         let mut facts = Facts::written(program, graph);
         let guesser = Guesser::new(program);
         facts.always.extend(guesser.always().into_iter().map(Fact::guess));
@@ -97,6 +99,9 @@ impl Facts {
             (0..program.operations.len()).map(|op| index_locals(program, OpId(op as u16))).collect();
         let live = live_locals(program);
         for point in graph.running() {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                break;
+            }
             let place = graph.place(point);
             let operation = program.operation(place.op);
             let mut locals: Vec<(LocalId, &Slot)> = Vec::new();

@@ -6,6 +6,8 @@
 //!
 //! Two existential claims in different branches of a disjunction may share a name, because "there is" goes through "or"; in a conjunction they may not.
 //! Disjunctions of hundreds of negated goals then need one name, not hundreds.
+//!
+//! When time is up while formulas are made, what is left of them is left as it is; nothing is asked with it (`worker.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,6 +90,9 @@ impl Grounder {
         if !terms.is_quantified(term) {
             return if positive { term } else { terms.not(term) };
         }
+        if terms.is_late() {
+            return term;
+        }
         if let Some(done) = self.normal.get(&(term, positive)) {
             return *done;
         }
@@ -127,7 +132,7 @@ impl Grounder {
         known: &mut FxHashMap<Term, Term>,
         instances: &mut usize,
     ) -> Term {
-        if !terms.is_quantified(term) {
+        if terms.is_late() || !terms.is_quantified(term) {
             return term;
         }
         if let Some(done) = known.get(&term) {
@@ -195,7 +200,7 @@ enum Names<'n> {
 
 /// Gives names to what is claimed to exist, down to the first universal quantifier.
 fn strip(terms: &mut Terms, term: Term, names: &mut Names<'_>) -> Term {
-    if !terms.is_quantified(term) {
+    if terms.is_late() || !terms.is_quantified(term) {
         return term;
     }
     match terms.node(term).clone() {

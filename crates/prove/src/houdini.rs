@@ -45,8 +45,13 @@ pub fn infer(workers: &mut [Worker<'_, '_>], facts: Facts) -> Inferred {
     let Some(first) = workers.first_mut() else { return inferred };
     let subject = first.subject;
     let steps = &subject.graph.steps;
-    let others: Vec<Vec<Point>> =
-        (0..steps.len()).map(|step| subject.others(&mut first.world, step, &inferred.facts)).collect();
+    let mut others: Vec<Vec<Point>> = Vec::with_capacity(steps.len());
+    for step in 0..steps.len() {
+        if first.is_late() {
+            return inferred;
+        }
+        others.push(subject.others(&mut first.world, step, &inferred.facts));
+    }
     let question = |kind, step, other| Obligation { kind, step, other };
     let mut own: BTreeSet<Obligation> = BTreeSet::new();
     own.insert(question(Kind::Initial, 0, None));

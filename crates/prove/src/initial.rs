@@ -139,6 +139,9 @@ impl<'p> Subject<'p> {
         let frame = world.frame(Some(op), me);
         let (mut open, mut ends) = (vec![(init.entry, nothing(), frame, 0)], Vec::new());
         while let Some((node, End { guards, made, memory }, frame, steps)) = open.pop() {
+            if world.terms.is_late() {
+                break;
+            }
             if steps > 200 || ends.len() > 16 {
                 world.refuse("initial code with a loop");
                 break;

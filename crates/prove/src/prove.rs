@@ -152,7 +152,7 @@ pub fn prove(program: &Program, options: &Options, told: &(dyn Fn(&Graph, &Decid
     let make = || Worker::new(&subject, options.solver.clone(), options.limit, deadline);
     let mut workers: Vec<Worker<'_, '_>> = (0..options.jobs.max(1)).map(|_| make()).collect();
     let facts = match options.infer {
-        true => Facts::with_guesses(program, &graph),
+        true => Facts::with_guesses(program, &graph, deadline),
         false => Facts::written(program, &graph),
     };
     let inferred = match options.infer {
@@ -243,6 +243,14 @@ fn verdict(decided: &[Decided], expected: usize, unsupported: Option<String>) ->
                 _ => None,
             };
             let mut reasons: Vec<String> = decided.iter().filter_map(unanswered).collect();
+            // How many are open says little where not all were asked.
+            let late = solver::Failure::TimeUp.to_string();
+            let unasked = reasons.iter().filter(|why| **why == late).count();
+            if unasked > 0 {
+                return Verdict::NotProved(format!(
+                    "{late}: {unasked} of {expected} obligations have no answer"
+                ));
+            }
             // Where nothing was found and nothing answered, that is the reason.
             let silent = reasons.len() == open;
             reasons.sort_unstable();
@@ -264,6 +272,10 @@ fn decide(
     options: &Options,
 ) -> Decided {
     let start = Instant::now();
+    if worker.is_late() {
+        let outcome = Outcome::Unknown(solver::Failure::TimeUp.to_string());
+        return Decided { obligation, outcome, took: Duration::ZERO, instances: 0, said: Vec::new() };
+    }
     let instances = worker.instances;
     let mut outcome = attempt(worker, facts, obligation, options);
     if let (Outcome::Proved, Some(second)) = (&outcome, second) {
@@ -277,11 +289,11 @@ fn decide(
     }
     let took = start.elapsed();
     let said = match options.explain {
-        true => {
+        true if !worker.is_late() => {
             let question = worker.subject.question(&mut worker.world, facts, obligation, Precondition::Two);
             crate::formula::said(worker, facts, &question)
         }
-        false => Vec::new(),
+        _ => Vec::new(),
     };
     Decided { obligation, outcome, took, instances: worker.instances - instances, said }
 }
@@ -323,6 +335,9 @@ fn ways(worker: &Worker<'_, '_>, obligation: Obligation, options: &Options) -> V
 fn attempt(worker: &mut Worker<'_, '_>, facts: &Facts, obligation: Obligation, options: &Options) -> Outcome {
     let mut last = Outcome::Unknown("not asked".into());
     for Way { pre, rounds, opaque } in ways(worker, obligation, options) {
+        if worker.is_late() {
+            break;
+        }
         worker.world.opaque = if opaque { worker.subject.opaque() } else { None };
         let question = worker.subject.question(&mut worker.world, facts, obligation, pre);
         worker.world.opaque = None;
@@ -412,6 +427,11 @@ fn never_taken(worker: &mut Worker<'_, '_>, facts: &Facts) -> Vec<(linpoint_lang
     let mut taken = std::collections::BTreeMap::new();
     for (number, step) in graph.steps.iter().enumerate() {
         let key = (graph.place(step.from).node, step.edge);
+        // What was not asked may be possible.
+        if worker.is_late() {
+            taken.insert(key, true);
+            continue;
+        }
         if taken.get(&key) == Some(&true) {
             continue;
         }

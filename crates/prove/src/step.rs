@@ -110,6 +110,10 @@ impl World<'_> {
         let outer = frame.locals[local.index()];
         let mut parts = Vec::new();
         for n in lo..hi {
+            // Quantifiers in quantifiers multiply.
+            if self.terms.is_late() {
+                break;
+            }
             frame.locals[local.index()] = self.terms.int(n);
             parts.push(self.truth_of(body, memory, frame));
         }

@@ -4,6 +4,8 @@
 //! simplifies what is plain: constants, double negation, nested conjunctions. A bound variable is named by the depth of its quantifier; only
 //! terms without bound variables are ever put in for one, so nothing is captured.
 
+use std::time::Instant;
+
 use rustc_hash::FxHashMap;
 
 use crate::symbol::Key;
@@ -84,6 +86,10 @@ pub struct Terms {
     symbols: Vec<Signature>,
     by_key: FxHashMap<Key, Symbol>,
     put: FxHashMap<(Term, u32, Term), Term>,
+    /// From then on terms are worth nothing: whoever makes them may stop in the middle.
+    pub deadline: Option<Instant>,
+    made: u32,
+    late: bool,
 }
 
 impl Terms {
@@ -157,7 +163,22 @@ impl Terms {
         }
     }
 
+    /// Was the deadline reached while terms were made? Then some may be cut short, and nothing may be asked with them.
+    pub fn is_late(&self) -> bool {
+        self.late
+    }
+
+    /// Looks at the clock.
+    pub fn look_at_clock(&mut self) -> bool {
+        self.late = self.late || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        self.late
+    }
+
     fn make(&mut self, node: Node) -> Term {
+        self.made = self.made.wrapping_add(1);
+        if self.made.is_multiple_of(256) {
+            self.look_at_clock();
+        }
         if let Some(term) = self.numbers.get(&node) {
             return *term;
         }
@@ -378,7 +399,7 @@ impl Terms {
     /// Puts a term without bound variables in for the variable at a depth.
     pub fn put(&mut self, term: Term, depth: u32, value: Term) -> Term {
         assert!(!self.has_bound(value), "what is put in has no bound variables");
-        if !self.has_bound(term) {
+        if self.late || !self.has_bound(term) {
             return term;
         }
         if let Some(done) = self.put.get(&(term, depth, value)) {

@@ -60,9 +60,11 @@ impl<'s, 'p> Worker<'s, 'p> {
         limit: Duration,
         deadline: Option<Instant>,
     ) -> Worker<'s, 'p> {
+        let mut world = World::with_sizes(subject.program, subject.fixed.clone());
+        world.terms.deadline = deadline;
         Worker {
             subject,
-            world: World::with_sizes(subject.program, subject.fixed.clone()),
+            world,
             grounder: Grounder::default(),
             solvers: [None, None],
             program,
@@ -75,9 +77,9 @@ impl<'s, 'p> Worker<'s, 'p> {
         }
     }
 
-    /// Is time up?
+    /// Is time up? Formulas that were made meanwhile may be cut short: none of them is ever asked, and none is taken as plainly true.
     pub fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.world.terms.is_late() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     fn ask(&mut self, claims: &[Term], wanted: &[Term]) -> Result<(Answer, Vec<i64>), Failure> {
@@ -128,6 +130,9 @@ impl<'s, 'p> Worker<'s, 'p> {
         let ground =
             self.grounder.ground(&mut self.world.terms, &question.hypotheses, &goals, &InPlay::new(), rounds);
         self.instances += ground.instances;
+        if self.is_late() {
+            return Decision::Unknown(Failure::TimeUp.to_string());
+        }
         let any = self.world.terms.or(ground.refuted.iter().copied());
         if any == self.world.terms.bool(false) {
             return Decision::Proved;
@@ -164,6 +169,9 @@ impl<'s, 'p> Worker<'s, 'p> {
 
     /// Goals of an obligation that do not follow and are guesses. Every goal that fails is left out, and what is left asked again.
     pub fn falsify(&mut self, facts: &Facts, obligation: Obligation) -> Vec<Goal> {
+        if self.is_late() {
+            return Vec::new();
+        }
         let mut question = self.subject.question(&mut self.world, facts, obligation, Precondition::Two);
         question.goals.retain(|(_, goal)| match goal {
             Goal::Always(number) => facts.always[*number].written.is_none(),

@@ -47,7 +47,7 @@ pub(crate) fn walk_noting(
         taken += 1;
         // How likely a thread is to go on that just moved: some runs switch at every step, some hardly ever.
         let stays = [0.0, 0.5, 0.8, 0.95][rng.below(4) as usize];
-        if let Some(verdict) = plain.run(initial.clone(), stays, &mut rng, &mut taken) {
+        if let Some(verdict) = plain.run(initial.clone(), stays, &mut rng, (&mut taken, start)) {
             break verdict;
         }
     };
@@ -56,12 +56,21 @@ pub(crate) fn walk_noting(
 }
 
 impl Plain<'_> {
-    fn run(&mut self, mut at: Whole, stays: f64, rng: &mut Rng, taken: &mut usize) -> Option<Verdict> {
+    fn run(
+        &mut self,
+        mut at: Whole,
+        stays: f64,
+        rng: &mut Rng,
+        (taken, start): (&mut usize, Instant),
+    ) -> Option<Verdict> {
         let threads = self.machine.threads;
         let mut way: Vec<(Moved, State)> = Vec::new();
         let mut last = None;
         let mut next = Vec::new();
         while way.len() < LONGEST {
+            if way.len() % 64 == 63 && self.is_over(start) {
+                break;
+            }
             let first = match last {
                 Some(last) if rng.chance(stays) => last,
                 _ => rng.below(threads.max(1) as u64) as usize,
