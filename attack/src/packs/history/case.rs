@@ -128,7 +128,7 @@ pub fn random(rng: &mut Rng, most: u64) -> Case {
         let mut process = lane;
         for span in at.chunks(2) {
             let decl = rng.pick(&builtin.signature().operations);
-            let arg = argument(&case, decl.name, decl.arg, &pool, rng);
+            let arg = argument(decl.name, decl.arg, &pool, rng);
             let ret = (!rng.chance(0.12)).then_some(Value::Null);
             let is_pending = ret.is_none();
             let (call, end) = (span[0], if is_pending { i64::MAX } else { span[1] });
@@ -169,7 +169,7 @@ fn initial(case: &Case, pool: &[Value], rng: &mut Rng) -> Option<Value> {
     }
 }
 
-fn argument(case: &Case, name: &str, shape: Shape, pool: &[Value], rng: &mut Rng) -> Value {
+fn argument(name: &str, shape: Shape, pool: &[Value], rng: &mut Rng) -> Value {
     let one = |rng: &mut Rng| rng.pick(pool).clone();
     match shape {
         Shape::Unit => Value::Null,
