@@ -1,7 +1,7 @@
-//! An order of a deque from its narrowed windows ([`super::windows`]), in one go.
+//! An order of a deque from its narrowed windows ([`super::windows`]).
 //!
-//! Elements that go through are put into an order of their queue, pushed as late and popped as early as that allows, so that they are inside no longer than they must. Elements that leave where they came from
-//! are peeled like a stack ([`crate::monitor::stack::peel`]), which leaves every gap free that is not covered. Inside one gap come pops first, then what needs emptiness, then pushes.
+//! What goes through, what never leaves, and what needs emptiness is placed by a sweep ([`super::through`]). Elements that leave where they came from
+//! are peeled like a stack ([`crate::monitor::stack::peel`]), which leaves every gap free that is not covered. Inside one gap come pops of these first, then all that the sweep put there, then pushes of these.
 //!
 //! The result is tried on a deque right here, and given away only if it fits; the recheck judges it once more.
 
@@ -21,8 +21,8 @@ pub(super) enum Placed {
     Order(Vec<u32>),
     /// There is none, as far as this goes.
     Stuck(Stuck),
-    /// It does not know.
-    Unknown,
+    /// It does not know; how far it came, if anywhere.
+    Unknown(Option<Stuck>),
 }
 
 /// What comes when inside a gap.
@@ -35,20 +35,20 @@ enum Rank {
     Between,
 }
 
-/// Finds an order of a history that starts with an empty deque.
-pub(super) fn place(plan: &Plan, budget: &Budget) -> Result<Placed, Stop> {
+/// Finds an order of a history that starts with an empty deque; `steps` is counted up by every gap that was gone through.
+pub(super) fn place(plan: &Plan, budget: &Budget, steps: &mut u64) -> Result<Placed, Stop> {
     if !plan.initial.is_empty() {
-        return Ok(Placed::Unknown);
+        return Ok(Placed::Unknown(None));
     }
     let at = |op: u32| Stuck { gap: plan.ops[op as usize].latest.min(plan.completed), ends: Vec::new() };
     let windows = match Windows::new(plan, budget)? {
         Ok(windows) => windows,
         Err(NoGap(op)) => return Ok(Placed::Stuck(at(op))),
     };
-    let swept = match Through::new(plan, &windows).run(budget)? {
+    let swept = match Through::new(plan, &windows).run(budget, steps)? {
         Swept::Order(swept) => swept,
         Swept::None(stuck) => return Ok(Placed::Stuck(stuck)),
-        Swept::GaveUp => return Ok(Placed::Unknown),
+        Swept::GaveUp(stuck) => return Ok(Placed::Unknown(Some(stuck))),
     };
     let mut placer = Placer { plan, windows, entries: Vec::with_capacity(plan.ops.len()) };
     placer.entries.extend((0..).zip(swept).map(|(turn, (gap, op))| (gap, Rank::Through, turn, op)));
@@ -60,7 +60,7 @@ pub(super) fn place(plan: &Plan, budget: &Budget) -> Result<Placed, Stop> {
     let Placer { mut entries, .. } = placer;
     entries.sort_by_key(|&(gap, rank, turn, _)| (gap, rank, turn));
     let order: Vec<u32> = entries.into_iter().map(|(.., op)| op).collect();
-    Ok(if fits(plan, &order) { Placed::Order(order) } else { Placed::Unknown })
+    Ok(if fits(plan, &order) { Placed::Order(order) } else { Placed::Unknown(None) })
 }
 
 struct Placer<'a> {

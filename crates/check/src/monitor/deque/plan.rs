@@ -241,6 +241,50 @@ impl Plan {
         }
     }
 
+    /// Only these operations, all there are of each value; with nothing inside at first. They may be placed, but have no names.
+    pub(super) fn part(&self, mut kept: Vec<u32>) -> Plan {
+        kept.sort_unstable();
+        kept.dedup();
+        let gap = |gap: u32| kept.partition_point(|&op| op < gap.min(self.completed)) as u32;
+        let number = |op: u32| if op == NONE { NONE } else { kept.partition_point(|&one| one < op) as u32 };
+        let by = |latest: u32| if latest == u32::MAX { latest } else { gap(latest) };
+        let mut values: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut items = Vec::new();
+        let mut value = |old: u32| {
+            *values.entry(old).or_insert_with(|| {
+                let item = self.items[old as usize];
+                items.push(Item {
+                    push: number(item.push),
+                    pop: number(item.pop),
+                    pushed_by: by(item.pushed_by),
+                    pop_from: by(item.pop_from),
+                    pop_by: by(item.pop_by),
+                    ..item
+                });
+                items.len() as u32 - 1
+            })
+        };
+        let ops = kept.iter().map(|&op| {
+            let Op { what, earliest, latest } = self.ops[op as usize];
+            let what = match what {
+                What::Push(old) => What::Push(value(old)),
+                What::Pop(old) => What::Pop(value(old)),
+                What::Empty => What::Empty,
+            };
+            Op { what, earliest: gap(earliest), latest: by(latest) }
+        });
+        Plan {
+            ops: ops.collect(),
+            pending: Vec::new(),
+            completed: gap(self.completed),
+            items,
+            initial: Vec::new(),
+            starts_well: true,
+            empties: Vec::new(),
+            covered: None,
+        }
+    }
+
     /// A pending push of a value that nobody popped need not take effect.
     pub(super) fn is_left_out(&self, op: u32) -> bool {
         match self.ops[op as usize].what {

@@ -1,15 +1,19 @@
-//! A few values around the place where no order is found, decided by the frontier.
+//! A few values around the place where no order is found: chosen by placing them, decided by the frontier.
 
 use std::time::{Duration, Instant};
 
 use linpoint_history::{Operation, Spec};
 
 use super::build::Stuck;
+use super::place::{Placed, place};
 use super::plan::{NONE, Plan, What};
 use crate::engine::{Budget, Context, Stop, Violation};
 use crate::frontier::{self, Decision};
 use crate::timeline::Timeline;
 
+/// So many returns around the place are looked at; so many where the frontier has to do it all.
+const MOST: u32 = 1 << 15;
+const MOST_SLOW: u32 = 128;
 /// How long a set of values may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -28,11 +32,12 @@ pub(super) fn refute(
     {
         return Stop::Violated(violation);
     }
-    for reach in [8, 32, 128] {
+    let mut reach = 8;
+    loop {
         if let Err(stop) = cx.budget.check(0) {
             return stop;
         }
-        let near = gap.saturating_sub(reach)..(gap + reach / 2 + 1).min(plan.completed);
+        let near = gap.saturating_sub(reach)..(gap.saturating_add(reach / 2 + 1)).min(plan.completed);
         let mut values: Vec<u32> = plan.initial.clone();
         values.extend(&stuck.ends);
         values.extend(near.clone().filter_map(|op| match plan.ops[op as usize].what {
@@ -41,6 +46,7 @@ pub(super) fn refute(
         }));
         values.sort_unstable();
         values.dedup();
+        let is_all = near.len() == plan.completed as usize;
         let empties: Vec<u32> = near.filter(|op| plan.ops[*op as usize].what == What::Empty).collect();
         let unit = |value: u32| {
             let item = &plan.items[value as usize];
@@ -52,12 +58,16 @@ pub(super) fn refute(
         units.extend(empties.into_iter().map(|op| vec![op]));
         // What is there at first cannot be left out: its operations always stay.
         let always: Vec<u32> = plan.initial.iter().flat_map(|value| unit(*value)).collect();
-        if let Some(core) = refuter.least(units, &always) {
+        if let Some(core) = refuter.core(units, &always) {
             let at = plan.id(gap);
             return Stop::Violated(Violation { at, core, reason: String::new() });
         }
+        let most = if always.is_empty() { MOST } else { MOST_SLOW };
+        if is_all || reach >= most {
+            return Stop::Unsupported(format!("no order was found from return {gap} on"));
+        }
+        reach *= 4;
     }
-    Stop::Unsupported(format!("no order was found from return {gap} on"))
 }
 
 struct Refuter<'a> {
@@ -111,26 +121,21 @@ impl Refuter<'_> {
         })
     }
 
-    /// Operations of some units that have no order, if all together have none.
-    fn least(&self, mut units: Vec<Vec<u32>>, always: &[u32]) -> Option<Vec<Operation>> {
-        if !self.is_wrong(&units, always) {
-            return None;
+    /// Operations of some units that have no order, if there are such.
+    ///
+    /// Placing says at once of most sets whether they have one, so it makes them small; the frontier has the last word.
+    fn core(&self, units: Vec<Vec<u32>>, always: &[u32]) -> Option<Vec<Operation>> {
+        let frontier = |units: &[Vec<u32>]| self.is_wrong(units, always);
+        if !always.is_empty() {
+            return Some(self.operations(&least(units, frontier)?, always));
         }
-        let mut size = units.len().div_ceil(2);
-        while size > 0 {
-            let mut from = 0;
-            while from < units.len() {
-                let mut rest = units.clone();
-                rest.drain(from..(from + size).min(units.len()));
-                if self.is_wrong(&rest, always) {
-                    units = rest;
-                } else {
-                    from += size;
-                }
-            }
-            size /= 2;
-        }
-        Some(self.operations(&units, always))
+        let least = least(units, |units| self.is_misplaced(units))?;
+        frontier(&least).then(|| self.operations(&least, always))
+    }
+
+    /// Is there no order of these, as far as placing goes?
+    fn is_misplaced(&self, units: &[Vec<u32>]) -> bool {
+        matches!(place(&self.plan.part(units.concat()), self.cx.budget, &mut 0), Ok(Placed::Stuck(_)))
     }
 
     fn operations(&self, units: &[Vec<u32>], always: &[u32]) -> Vec<Operation> {
@@ -149,4 +154,26 @@ impl Refuter<'_> {
         let decision = frontier::decide(self.cx.spec, &from, &rows, self.cx.symbols, &budget);
         matches!(decision, Ok(Decision::NotLinearizable(_)))
     }
+}
+
+/// As few of these as are still wrong, if all together are.
+fn least(mut units: Vec<Vec<u32>>, is_wrong: impl Fn(&[Vec<u32>]) -> bool) -> Option<Vec<Vec<u32>>> {
+    if !is_wrong(&units) {
+        return None;
+    }
+    let mut size = units.len().div_ceil(2);
+    while size > 0 {
+        let mut from = 0;
+        while from < units.len() {
+            let mut rest = units.clone();
+            rest.drain(from..(from + size).min(units.len()));
+            if is_wrong(&rest) {
+                units = rest;
+            } else {
+                from += size;
+            }
+        }
+        size /= 2;
+    }
+    Some(units)
 }

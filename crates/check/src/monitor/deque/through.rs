@@ -15,10 +15,13 @@
 //! A level is too high if something that needs the queue to be empty has its last gap before it, or an element of the same kind that is
 //! not in the queue has to leave before it. Places that led nowhere are remembered by fingerprints.
 
+mod undo;
+
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
+use self::undo::mix;
 use super::build::Stuck;
 use super::plan::{NONE, Plan, What};
 use super::windows::{Class, Windows};
@@ -32,8 +35,8 @@ pub(super) enum Swept {
     Order(Vec<(u32, u32)>),
     /// There is none; how far it came.
     None(Stuck),
-    /// Not everything was tried.
-    GaveUp,
+    /// Not everything was tried; how far it came.
+    GaveUp(Stuck),
 }
 
 /// So many gaps may be gone back.
@@ -178,17 +181,18 @@ impl<'a> Through<'a> {
     }
 
     /// Sweeps over all gaps.
-    pub(super) fn run(mut self, budget: &Budget) -> Result<Swept, Stop> {
+    pub(super) fn run(mut self, budget: &Budget, steps: &mut u64) -> Result<Swept, Stop> {
         let mut patience = PATIENCE + 8 * u64::from(self.plan.completed);
         let mut choice = 0;
         let mut is_final = false;
         while self.gap <= self.plan.completed {
             patience -= 1;
+            *steps += 1;
             if patience.is_multiple_of(1024) {
                 budget.check(self.memory())?;
             }
             if patience == 0 {
-                return Ok(Swept::GaveUp);
+                return Ok(Swept::GaveUp(self.stuck));
             }
             let before = self.print ^ mix(u64::from(self.gap) << 32);
             let mut frame =
@@ -219,7 +223,7 @@ impl<'a> Through<'a> {
             // The last gap with a choice left.
             choice = loop {
                 let Some(frame) = self.frames.pop_back() else {
-                    return Ok(if is_final { Swept::GaveUp } else { Swept::None(self.stuck) });
+                    return Ok(if is_final { Swept::GaveUp(self.stuck) } else { Swept::None(self.stuck) });
                 };
                 self.back_to(&frame);
                 self.gap -= 1;
@@ -407,89 +411,6 @@ impl<'a> Through<'a> {
         self.windows.allows(self.plan.items[value as usize].push, self.gap)
     }
 
-    fn apply(&mut self, done: Done) {
-        match done {
-            Done::Push(value) => {
-                self.take(value);
-                self.print ^= link(self.queue.back().copied(), value);
-                self.queue.push_back(value);
-            }
-            Done::Pop(value) => {
-                self.queue.pop_front();
-                self.behead(value);
-            }
-            Done::Pass(value) => self.take(value),
-            Done::Empty(op) => {
-                self.print ^= mix(u64::from(op) << 1 | 1);
-                self.empty_called.remove(op);
-                self.empty_due.remove(op);
-            }
-            Done::Never(value) => {
-                self.print ^= mix(u64::from(value) << 1);
-                self.never_called.remove(value);
-                self.never_due.remove(value);
-            }
-        }
-        self.log.push((self.gap, done));
-    }
-
-    fn take(&mut self, value: u32) {
-        self.print ^= mix(u64::from(value) << 1);
-        self.called.remove(value);
-        let kind = &mut self.kinds[self.elements[value as usize].kind as usize];
-        kind.due.remove(value);
-        kind.out.remove(value);
-    }
-
-    fn give_back(&mut self, value: u32) {
-        self.print ^= mix(u64::from(value) << 1);
-        self.called.put_back(value);
-        let kind = &mut self.kinds[self.elements[value as usize].kind as usize];
-        kind.due.put_back(value);
-        kind.out.put_back(value);
-    }
-
-    /// The fingerprint of the queue with `head` in front becomes that of the queue without, or the other way round.
-    fn behead(&mut self, head: u32) {
-        self.print ^= link(None, head);
-        if let Some(&next) = self.queue.front() {
-            self.print ^= link(Some(head), next) ^ link(None, next);
-        }
-    }
-
-    fn back_to(&mut self, frame: &Frame) {
-        while self.log.len() > frame.log as usize {
-            let Some((_, done)) = self.log.pop() else { return };
-            match done {
-                Done::Push(value) => {
-                    self.queue.pop_back();
-                    self.print ^= link(self.queue.back().copied(), value);
-                    self.give_back(value);
-                }
-                Done::Pop(value) => {
-                    self.behead(value);
-                    self.queue.push_front(value);
-                    self.kind = self.elements[value as usize].kind;
-                }
-                Done::Pass(value) => self.give_back(value),
-                Done::Empty(op) => {
-                    self.print ^= mix(u64::from(op) << 1 | 1);
-                    self.empty_called.put_back(op);
-                    self.empty_due.put_back(op);
-                }
-                Done::Never(value) => {
-                    self.print ^= mix(u64::from(value) << 1);
-                    self.never_called.put_back(value);
-                    self.never_due.put_back(value);
-                }
-            }
-        }
-        self.top = frame.top;
-        if let Some(&value) = self.queue.front() {
-            self.kind = self.elements[value as usize].kind;
-        }
-    }
-
     fn memory(&self) -> usize {
         let values = self.elements.len() * (size_of::<Element>() + 7 * 8) + self.plan.ops.len() * 16;
         let gaps = self.plan.completed as usize * 8;
@@ -509,17 +430,4 @@ fn next_open(completed: u32, is_open: impl Fn(u32) -> bool) -> Vec<u32> {
         open[gap as usize] = next;
     }
     open
-}
-
-/// The fingerprint of an element behind another.
-fn link(before: Option<u32>, value: u32) -> u64 {
-    mix(u64::from(before.unwrap_or(NONE)) << 32 | u64::from(value)).rotate_left(17)
-}
-
-/// A number that looks random (Steele, Lea & Flood 2014).
-fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
 }

@@ -12,9 +12,6 @@
 //! An element is surely inside after the last gap of its push and before the first gap of its pop. So 3, 4 and 5 take gaps away from windows, which makes more elements surely
 //! inside; a pop comes no earlier than its push; and of two that go through, one surely pushed (popped) before the other, the same holds of their pops (pushes). This is repeated until nothing
 //! changes. Every step follows from the rules, so a window that becomes empty means that there is no order; but nobody is asked to believe that.
-//!
-//! **Cuts.** Where an operation is going to take effect that needs a queue to be empty, every element of the queue whose push must be over by then is popped by then, and all others are pushed later: that
-//! loses no order of a queue (`docs/soundness.md`, "Queue"), if it is known where the operation takes effect. It is put into the last gap it has.
 
 use super::plan::{End, Item, NONE, Part, Plan, What};
 use crate::engine::{Budget, Stop};
