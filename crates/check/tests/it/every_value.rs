@@ -84,7 +84,13 @@ fn initial(spec: &Builtin, table: &[Value], rng: &mut Rng) -> Option<Value> {
             let pair = |rng: &mut Rng| Value::list([one(rng), one(rng)]);
             Some(Value::list((0..rng.below(3)).map(|_| pair(rng)).collect::<Vec<_>>()))
         }
-        kind if kind.is_collection() => Some(several(rng, false)),
+        // Not more than there is room for.
+        kind if kind.is_collection() => match several(rng, false) {
+            Value::List(items) => {
+                Some(Value::list(items.iter().take(spec.capacity.unwrap_or(usize::MAX)).cloned()))
+            }
+            other => Some(other),
+        },
         _ => None,
     }
 }

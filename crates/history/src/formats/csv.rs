@@ -241,10 +241,15 @@ impl Record {
             return Ok(None);
         }
         loop {
-            match self.split(source.bytes(), source.is_finished(), &source.guard) {
+            match self.split(source.bytes(), source.is_finished()) {
                 Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) => {
                     source.much_more()?;
+                    let length = source.bytes().len();
+                    if length >= EVERY {
+                        // The fields are taken out of it once more.
+                        source.guard.ask(length)?;
+                    }
                 }
                 Err(problem) => return Err(source.place(problem, 0)),
             }
@@ -252,12 +257,7 @@ impl Record {
     }
 
     /// Splits what `bytes` begins with; `None` if the record does not end here.
-    fn split(
-        &mut self,
-        bytes: &[u8],
-        is_all: bool,
-        guard: &Guard,
-    ) -> Result<Option<(usize, u64)>, Diagnostic> {
+    fn split(&mut self, bytes: &[u8], is_all: bool) -> Result<Option<(usize, u64)>, Diagnostic> {
         self.ranges.clear();
         let mut text = std::mem::take(&mut self.text).into_bytes();
         text.clear();
@@ -267,9 +267,6 @@ impl Record {
         self.goes_on = false;
         loop {
             let byte = bytes.get(at).copied();
-            if at % EVERY == EVERY - 1 {
-                guard.ask(text.len())?;
-            }
             at += 1;
             match byte {
                 None if !is_all => return Ok(None),
