@@ -14,6 +14,8 @@ use crate::finding::Mistake;
 pub(crate) struct Sections {
     threads: FxHashMap<ThreadId, Section>,
     holders: FxHashMap<u64, ThreadId>,
+    /// Threads that go on after the end.
+    going_on: Vec<ThreadId>,
     /// The places that writes wait for.
     places: FxHashMap<Location, Place>,
 }
@@ -113,12 +115,13 @@ impl Sections {
 
     /// This thread goes on after the end: it may hold locks there.
     pub fn goes_on(&mut self, thread: ThreadId) {
-        self.holders.retain(|_, holder| *holder != thread);
+        self.going_on.push(thread);
     }
 
     /// A lock that was never released by a thread that has ended, if there is one.
     pub fn held_at_the_end(&self) -> Option<Mistake> {
-        let (&lock, &thread) = self.holders.iter().min()?;
+        let ended = |holder: &(&u64, &ThreadId)| !self.going_on.contains(holder.1);
+        let (&lock, &thread) = self.holders.iter().filter(ended).min()?;
         Some(Mistake::NeverReleased { thread, lock })
     }
 }

@@ -8,6 +8,7 @@ mod exact;
 mod garbage;
 mod late;
 mod live;
+mod locked;
 mod logfile;
 mod logged;
 mod memory;

@@ -3,6 +3,7 @@
 use linpoint_monitor::shadows::Entries;
 use linpoint_monitor::{Commits, Conclusion, End, Summary};
 
+use crate::locked;
 use crate::play::{run, setup};
 
 fn judge(log: &str, commits: Commits) -> Summary {
@@ -91,4 +92,16 @@ fn a_dropped_operation_comes_before_what_saw_its_write() {
             }
         }
     }
+}
+
+#[test]
+fn random_runs_under_locks() {
+    let mut seen = [0u64; 4];
+    for seed in 0..6000 {
+        match locked::compare(seed) {
+            Ok(conclusion) => seen[conclusion as usize] += 1,
+            Err(message) => panic!("{message}"),
+        }
+    }
+    assert!(seen[Conclusion::Clean as usize] > 3000 && seen[Conclusion::Violated as usize] > 300, "{seen:?}");
 }
