@@ -130,3 +130,22 @@ fn a_value_that_is_set_once() {
     assert_ne!(verdict(&no_lock), Verdict::Proved);
     assert_ne!(verdict(&ONCE.replace("if value == none", "if value != none")), Verdict::Proved);
 }
+
+/// A limit is kept while a formula is made, and what was made of it until then proves nothing.
+#[test]
+fn formulas_that_take_longer_than_there_is_time() {
+    let quantifiers: String = (0..16).map(|n| format!("all v{n} in 0..3: ")).collect();
+    // Half of it would be true.
+    let text = format!(
+        "object C : counter {{\n  shared n: int\n  op increment() {{ fetch_add(n, 1) @lin }}\n  op read() -> int {{ return n @lin(n) }}\n  abs n\n  inv: {quantifiers}v0 + v15 < n + 4\n}}"
+    );
+    let (programs, wrong) = linpoint_lang::compile(&text);
+    assert!(!wrong.iter().any(|d| d.is_error()), "{wrong:?}");
+    let time = std::time::Duration::from_millis(500);
+    let options = linpoint_prove::Options { time: Some(time), ..crate::solvers::options() };
+    let report = linpoint_prove::prove(&programs[0], &options, &|_, _| {});
+    let linpoint_prove::Verdict::NotProved(why) = &report.verdict else { panic!("{:?}", report.verdict) };
+    assert!(why.starts_with("the time limit was reached"), "{why}");
+    assert!(report.decided.iter().all(|decided| !decided.outcome.is_proved()), "{why}");
+    assert!(report.elapsed < 4 * time, "{:?}", report.elapsed);
+}
