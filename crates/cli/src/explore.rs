@@ -1,6 +1,7 @@
 //! `linpoint explore`: every run of a program of the algorithm language, within bounds; or one run, taken again or by hand.
 
 pub mod columns;
+pub mod ghosts;
 pub mod memory;
 mod told;
 mod walk;
@@ -206,7 +207,7 @@ fn one_run(
                 "name a file",
             ));
         }
-        let name = |found: &Wrong| reason(program, &violation_of(found), text);
+        let name = |found: &Wrong| reason(program, workload.threads.len(), &violation_of(found, &[]), text);
         let walked = walk::walk(
             &mut session,
             &schedule,
@@ -228,18 +229,19 @@ fn one_run(
         ));
     }
     let wrong = match &replayed.wrong {
-        Some(found) => Some(violation_of(found)),
+        Some(found) => Some(violation_of(found, &replayed.steps)),
         None => without_an_end(program, (workload, mode, bounds), &schedule),
     };
+    let why = wrong.as_ref().map_or_else(String::new, |found| reason(program, workload.threads.len(), found, text));
     let mut out = match &wrong {
-        Some(found) => format!("violated: {}\n\n", reason(program, found, text)),
+        Some(_) => format!("violated: {why}\n\n"),
         None => "unknown: this run is as it should be so far; other runs were not looked at\n\n".to_owned(),
     };
     columns::draw(session.machine(), &replayed.steps, text, &mut out);
     let _ = std::io::stdout().write_all(out.as_bytes());
     args.output.write(|| {
         let mut view = match &wrong {
-            Some(found) => View::new(view::Verdict::Violated, "violated", &reason(program, found, text)),
+            Some(_) => View::new(view::Verdict::Violated, "violated", &why),
             None => View::new(view::Verdict::Unknown, "unknown", "this run is as it should be so far"),
         };
         view.summary = Summary {
@@ -279,9 +281,9 @@ fn without_an_end(
     (found == *schedule).then_some(violation)
 }
 
-/// What is wrong with a run whose steps are elsewhere.
-fn violation_of(wrong: &Wrong) -> Violation {
-    Violation { wrong: wrong.clone(), steps: Vec::new(), repeats: 0, rechecked: true }
+/// What is wrong with these steps.
+fn violation_of(wrong: &Wrong, steps: &[linpoint_model::TraceStep]) -> Violation {
+    Violation { wrong: wrong.clone(), steps: steps.to_vec(), repeats: 0, rechecked: true }
 }
 
 /// A line on standard error while the search goes on, where that is a terminal.

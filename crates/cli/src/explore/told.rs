@@ -11,7 +11,7 @@ use linpoint_model::{Explored, Limit, Schedule, TraceStep, Verdict, Violation, W
 use linpoint_report::view::{self, Summary, View};
 use serde_json::json;
 
-use super::{ExploreArgs, columns, memory};
+use super::{ExploreArgs, columns, ghosts, memory};
 
 /// What was found, and of what.
 pub(super) struct Told<'a> {
@@ -34,7 +34,8 @@ impl Told<'_> {
         let mut out = match &explored.verdict {
             Verdict::Holds => format!("holds: {}\n{}", self.basis(), self.other_clients()),
             Verdict::Violated(violation) => {
-                let mut out = format!("violated: {}\n\n", reason(program, violation, text));
+                let threads = workload.threads.len();
+                let mut out = format!("violated: {}\n\n", reason(program, threads, violation, text));
                 draw(program, workload, &violation.steps, text, &mut out);
                 if violation.wrong == Wrong::NotLinearizable {
                     // The page's words for why no order fits.
@@ -80,7 +81,8 @@ impl Told<'_> {
         let (verdict, word, headline) = match &explored.verdict {
             Verdict::Holds => (view::Verdict::Holds, "holds", self.basis()),
             Verdict::Violated(violation) => {
-                (view::Verdict::Violated, "violated", reason(program, violation, text))
+                let reason = reason(program, workload.threads.len(), violation, text);
+                (view::Verdict::Violated, "violated", reason)
             }
             Verdict::Unknown(why) => (view::Verdict::Unknown, "unknown", limit(why)),
         };
@@ -213,9 +215,12 @@ pub fn wrong(violation: &Violation) -> String {
     }
 }
 
-/// The same, and which claim.
-pub(super) fn reason(program: &Program, violation: &Violation, text: &str) -> String {
+/// The same, and which claim, and whether it is the ghosts that go wrong.
+pub(super) fn reason(program: &Program, threads: usize, violation: &Violation, text: &str) -> String {
     match violation.wrong {
+        Wrong::Error(kind) if ghosts::are_wrong(program, threads, violation) => {
+            format!("the ghost code goes wrong: {kind}; without its ghosts the program goes on here")
+        }
         Wrong::Claim(claim) => {
             let (line, _) = line_column(text, program.claims[claim.index()].span.start as usize);
             format!("a claim is false: line {line}, {}", text.lines().nth(line - 1).unwrap_or("").trim())
@@ -294,7 +299,7 @@ pub fn violation_view(
         file,
         threads: workload.threads.len(),
         steps: &violation.steps,
-        reason: &reason(program, violation, text),
+        reason: &reason(program, workload.threads.len(), violation, text),
         unexplained: violation.wrong == Wrong::NotLinearizable,
         wrong: true,
         repeats: violation.repeats,
@@ -321,7 +326,7 @@ pub fn counterexample(
                 })
             };
             json!({
-                "reason": reason(program, violation, text),
+                "reason": reason(program, workload.threads.len(), violation, text),
                 "steps": violation.steps.iter().map(step).collect::<Vec<_>>(),
             })
         }
