@@ -6,7 +6,7 @@ pub mod obligations;
 mod shape;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
@@ -62,11 +62,12 @@ pub enum EngineArg {
 
 /// Proves an object of the file.
 pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
+    let start = Instant::now();
     crate::input::not_over([&args.file], args.output.files())?;
     let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
     let program = &program;
     match choose(args.engine, program) {
-        EngineArg::Obligations => obligations::run(args, program, &text),
+        EngineArg::Obligations => obligations::run(args, program, &text, start),
         _ => shape::run(args, program, &text),
     }
 }

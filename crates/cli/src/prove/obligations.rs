@@ -1,9 +1,11 @@
 //! `linpoint prove --engine obligations`: runs the prover, shows what came of each obligation.
 
 mod inferred;
+mod label;
 mod looked;
 mod propose;
 mod reached;
+mod runs;
 pub mod table;
 mod told;
 
@@ -14,7 +16,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use linpoint_lang::Program;
 use linpoint_lang::span::line_column;
-use linpoint_model::{Bounds, Deciding, Explored, Mode, Plainly, Workload, Wrong, explore, explore_plainly};
+use linpoint_model::Violation;
 use linpoint_prove::gate::{self, Gate};
 use linpoint_prove::solver::{self, SolverKind};
 use linpoint_prove::{Decided, Options, Verdict};
@@ -62,6 +64,9 @@ fn size(text: &str) -> Result<(String, i64), String> {
     Ok((name.trim().to_owned(), number))
 }
 
+/// How a verdict for want of time begins.
+const LATE: &str = "the time limit was reached";
+
 /// How a missing solver is told.
 fn missing(name: &str) -> Fault {
     Fault::usage(
@@ -71,9 +76,13 @@ fn missing(name: &str) -> Fault {
 }
 
 /// Proves, or says what is missing.
-pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Fault> {
+/// Its time counts from `start`.
+pub fn run(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Result<Exit, Fault> {
     let own = &args.obligations;
-    for (name, _) in &own.sizes {
+    for (number, (name, _)) in own.sizes.iter().enumerate() {
+        if own.sizes[..number].iter().any(|(other, _)| other == name) {
+            return Err(Fault::usage(format!("the size `{name}` is given twice"), "say once what it is"));
+        }
         if !program.sizes.iter().any(|size| size.name == *name) {
             return Err(Fault::usage(
                 format!("the program has no size `{name}`"),
@@ -81,11 +90,15 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
             ));
         }
     }
-    let spent = Spent::since_now(args.time_limit);
+    let spent = Spent::since(start, args.time_limit);
     // A wrong invariant is told by a run, not by a puzzling countermodel.
     if let Some(broken) = reached::broken(program, text, spent.left()) {
-        let _ = std::io::stdout().write_all(wrong_annotation(args, program, text, &broken).as_bytes());
-        return Ok(Exit::Unknown);
+        // The object may be wrong, too, and that matters more.
+        let runs = runs::small(program, spent.left());
+        let refuted = runs.refutation();
+        let told = wrong_annotation(args, program, text, &broken, refuted);
+        let _ = std::io::stdout().write_all(told.as_bytes());
+        return Ok(if refuted.is_some() { Exit::Violated } else { Exit::Unknown });
     }
     let found = solver::find(SolverKind::Z3, own.solver.as_deref());
     let solver = found.filter(|found| found.path.is_file()).ok_or_else(|| missing("z3"))?;
@@ -134,18 +147,26 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
             Gate::Open { never: found, .. } => never.clone_from(found),
         }
     }
-    let explored = match report.verdict {
+    let late = spent.left().is_some_and(|left| left.is_zero());
+    let runs = match report.verdict {
         Verdict::Proved => None,
-        Verdict::NotProved(_) => Some(small_runs(program, spent.left())),
+        Verdict::NotProved(_) => Some(runs::small(program, spent.left())),
     };
-    let refuted = explored.as_ref().and_then(|explored| match &explored.verdict {
-        linpoint_model::Verdict::Violated(violation) if violation.rechecked => Some(violation),
-        _ => None,
-    });
+    let explored = runs.as_ref().map(|runs| &runs.explored);
+    let refuted = runs.as_ref().and_then(|runs| runs.refutation());
+    let ghosts = runs.as_ref().and_then(|runs| runs.ghosts.as_ref()).filter(|_| refuted.is_none());
     // What is wrong is shown as it was written: points that were tried in vain say little.
     if let (Some(plain), Some(_)) = (proved.plain, refuted) {
         report = plain;
         found.clear();
+    }
+    if let Verdict::NotProved(why) = &mut report.verdict {
+        if let Some(violation) = ghosts {
+            *why = format!("the ghost code goes wrong: {}", crate::explore::wrong(violation));
+        }
+        if late && !why.starts_with(LATE) {
+            *why = format!("{LATE}; {why}");
+        }
     }
     let start = Instant::now();
     let unneeded = match report.verdict {
@@ -159,12 +180,15 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let spent = spent;
     let vacuous = told::vacuous(program, text, &report, &never);
     let told = || {
-        let mut shown = told::head(program, &report, explored.as_ref(), &own.sizes, vacuous.as_deref());
+        let mut shown = told::head(program, &report, explored, &own.sizes, vacuous.as_deref());
         for line in &found {
             shown.push_str(&format!("  {line}\n"));
         }
-        if let Some(violation) = refuted {
-            crate::explore::draw(program, &small_workload(program), &violation.steps, text, &mut shown);
+        if ghosts.is_some() {
+            shown.push('\n');
+        }
+        if let Some(violation) = refuted.or(ghosts) {
+            crate::explore::draw(program, &runs::workload(program), &violation.steps, text, &mut shown);
         }
         shown.push_str(&table::table(program, text, &report, &looked));
         if own.explain {
@@ -181,16 +205,16 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let shown = match args.json {
         true => {
             let also = (found.as_slice(), unneeded.as_slice(), vacuous.as_deref());
-            told::as_json(program, text, &report, &options, explored.as_ref(), also, (&looked, &spent))
+            told::as_json(program, text, &report, &options, explored, also, (&looked, &spent))
         }
         false => told.clone(),
     };
     let _ = std::io::stdout().write_all(shown.as_bytes());
     args.output.write(|| {
-        let mut view = told::as_view(args, program, &report, explored.as_ref(), vacuous.as_deref());
+        let mut view = told::as_view(args, program, &report, explored, vacuous.as_deref());
         view.proof = crate::view::obligations::proof(program, text, &report);
         if let Some(violation) = refuted {
-            let workload = small_workload(program);
+            let workload = runs::workload(program);
             crate::explore::violation_view(program, &workload, violation, text, &args.file, &mut view);
         }
         view.source = Some(Source { name: args.file.display().to_string(), text: text.to_owned() });
@@ -244,9 +268,9 @@ pub struct Spent {
 }
 
 impl Spent {
-    fn since_now(limit: Option<Duration>) -> Spent {
+    fn since(start: Instant, limit: Option<Duration>) -> Spent {
         let none = Duration::ZERO;
-        Spent { start: Instant::now(), limit, exploring: none, missing: none, unneeded: none }
+        Spent { start, limit, exploring: none, missing: none, unneeded: none }
     }
 
     fn all(&self) -> Duration {
@@ -304,56 +328,41 @@ fn told_against(
     })
 }
 
-/// An annotation that a run breaks.
-fn wrong_annotation(args: &ProveArgs, program: &Program, text: &str, broken: &reached::Broken) -> String {
-    let why = format!("{} does not hold in every run", broken.what);
+/// An annotation that a run breaks, and a run that shows the object wrong, if one was found.
+fn wrong_annotation(
+    args: &ProveArgs,
+    program: &Program,
+    text: &str,
+    broken: &reached::Broken,
+    refuted: Option<&Violation>,
+) -> String {
+    let why = match &broken.how {
+        Some(how) => format!("{} does not hold in every run: {how}", broken.what),
+        None => format!("{} does not hold in every run", broken.what),
+    };
+    let exploration = refuted.map(crate::explore::wrong);
     if args.json {
         let object = json!({
-            "verdict": "not proved",
+            "verdict": if refuted.is_some() { "refuted" } else { "not proved" },
             "basis": why,
             "engine": "obligations",
             "operations": program.operations.len(),
-            "counterexample": { "annotation": broken.what, "steps": broken.run.len() },
+            "counterexample": {
+                "annotation": broken.what,
+                "steps": refuted.map_or(broken.run.len(), |violation| violation.steps.len()),
+                "exploration": exploration,
+            },
         });
         return format!("{object}\n");
     }
+    let workload = runs::workload(program);
+    if let (Some(violation), Some(what)) = (refuted, exploration) {
+        let mut shown = format!("refuted: {what}\n  not proved: {why}\n\n");
+        crate::explore::draw(program, &workload, &violation.steps, text, &mut shown);
+        return shown;
+    }
     let mut shown = format!("not proved: {why}\n\n");
-    crate::explore::draw(program, &small_workload(program), &broken.run, text, &mut shown);
+    crate::explore::draw(program, &workload, &broken.run, text, &mut shown);
     shown.push_str("\n  after the last step it is false; nothing was asked of the solver\n");
     shown
-}
-
-/// Every run of a small client, for a few seconds. Proofs say nothing about deadlock, threads that go round for ever, and claims, so these refute nothing.
-fn small_runs(program: &Program, limit: Option<Duration>) -> Explored {
-    let start = Instant::now();
-    let time = limit.unwrap_or(Duration::MAX).min(Duration::from_secs(5));
-    let bounds = Bounds {
-        time: Some(time),
-        memory: 1 << 30,
-        deadlocks: false,
-        claims: Deciding::Ignored,
-        ..Bounds::default()
-    };
-    let workload = small_workload(program);
-    let explored = explore(program, &workload, Mode::Anywhere, &bounds);
-    match &explored.verdict {
-        linpoint_model::Verdict::Violated(violation) if !refutes(&violation.wrong) => {
-            let time = Some(time.saturating_sub(start.elapsed()));
-            explore_plainly(program, &workload, &Plainly { time, deadlocks: false, ..Plainly::default() })
-        }
-        _ => explored,
-    }
-}
-
-/// Is it against what a proof says?
-fn refutes(wrong: &Wrong) -> bool {
-    matches!(wrong, Wrong::NotLinearizable | Wrong::Error(_))
-}
-
-/// The first client of the program; two threads with two operations each if it has none.
-fn small_workload(program: &Program) -> Workload {
-    match program.clients.first() {
-        Some(client) => Workload::of(client),
-        None => Workload::by_turns(program, 2, 2).unwrap_or_else(|| Workload::general(program, 2, 2)),
-    }
 }

@@ -48,6 +48,9 @@ fn bad_use() {
     needs_solver();
     assert_eq!(linpoint(&["prove", "corpus/correct/multiset.lin", "--size", "M=3"], b"").code, 2);
     assert_eq!(linpoint(&["prove", "corpus/correct/multiset.lin", "--size", "N"], b"").code, 2);
+    let twice = ["prove", "corpus/correct/multiset.lin", "--size", "N=2", "--size", "N=3"];
+    let ran = linpoint(&twice, b"");
+    assert!(ran.code == 2 && ran.err.contains("the size `N` is given twice"), "{}", ran.err);
     let ran = linpoint(
         &["prove", "-", "--engine", "obligations"],
         b"object T {\n  shared x: int\n  op f() { x = 1 }\n}\n",
@@ -73,7 +76,11 @@ fn annotations_and_countermodels_are_tested_by_runs() {
     let ran = linpoint(&["prove", "-", "--json"], same.as_bytes());
     let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((ran.code, &value["verdict"]), (3, &"not proved".into()), "{}", ran.out);
-    assert!(ran.out.contains("`disjoint`: two threads have"), "{}", ran.out);
+    assert!(
+        ran.out.contains("`disjoint s at A3` does not hold in every run: two threads have"),
+        "{}",
+        ran.out
+    );
     needs_solver();
     let more = lock.replace("  abs holder\n", "  abs holder\n  inv: serving <= next + 1\n");
     let ran = linpoint(&["prove", "-"], more.as_bytes());
@@ -143,7 +150,7 @@ fn what_is_missing_is_proposed() {
     let ran = linpoint(&["prove", "corpus/broken/ticket-lock-no-disjoint.lin"], b"");
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     assert!(
-        ran.out.contains("    missing: `disjoint t at A2` would close it; runs keep it\n"),
+        ran.out.contains("    missing: `disjoint t at A2; t at A3` would close it; runs keep it\n"),
         "{}",
         ran.out
     );
@@ -347,4 +354,143 @@ fn operations_that_never_return() {
     let ran = prove(&counter("", "    fetch_add(x, 1) @lin\n    loop { }", "x + 1"));
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     assert!(ran.out.starts_with("not proved: ") && ran.out.contains("finds nothing wrong"), "{}", ran.out);
+}
+
+/// Whatever takes long, a limit is kept, and named.
+#[test]
+fn limits_of_time_are_kept() {
+    needs_solver();
+    let nested = |count: usize, most: u32| -> String {
+        (0..count).map(|depth| format!("all v{depth} in 0..{most}: ")).collect()
+    };
+    let plain = "    fetch_add(x, 1)";
+    let many = (0..240).map(|_| "    y = y + 1\n").collect::<String>() + plain;
+    let ways: String =
+        (0..12).map(|n| format!("      if m[{n}] == 0 {{ m[{n}] = 1 }} else {{ m[{n}] = 0 }}\n")).collect();
+    let programs = [
+        counter("", plain, &format!("x\n  inv: {}x >= 0", nested(3, 1000))),
+        counter("", plain, &format!("x\n  inv: {}x + v13 >= v0 - 2", nested(14, 3))),
+        counter("", &many, "x"),
+        counter("  shared m: [int; 12]", &format!("    atomic {{\n{ways}      x = x + 1\n    }}"), "x"),
+    ];
+    for program in programs {
+        let start = std::time::Instant::now();
+        let args = ["prove", "-", "--engine", "obligations", "--time-limit", "1s"];
+        let ran = linpoint(&args, program.as_bytes());
+        // Others may be at work on this machine.
+        assert!(start.elapsed().as_secs_f64() < 3.0, "{:?}\n{}", start.elapsed(), ran.out);
+        if ran.code != 0 {
+            assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+            assert!(ran.out.starts_with("not proved: the time limit was reached"), "{}", ran.out);
+        }
+    }
+}
+
+/// A countermodel that only callers come to who break the rules of a lock is one that no run comes to.
+#[test]
+fn countermodels_are_looked_for_among_callers_that_keep_the_rules() {
+    needs_solver();
+    let lock = include_str!("../../../../corpus/correct/ticket-lock.lin");
+    let lines = lock.lines().filter(|line| !line.starts_with("  inv at A2"));
+    let less: String = lines.map(|line| format!("{line}\n")).collect();
+    assert_ne!(less, lock);
+    let ran = linpoint(&["prove", "-", "--no-inference"], less.as_bytes());
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("  open: "), "{}", ran.out);
+    assert!(!ran.out.contains("comes to it, in"), "{}", ran.out);
+}
+
+/// A proposal is written as the grammar has it, once, and what was proposed is not refuted when it is written down.
+#[test]
+fn proposals_can_be_written_down() {
+    needs_solver();
+    let queue = include_str!("../../../../corpus/correct/array-queue.lin");
+    for left_out in ["  inv: head <= tail", "  inv at E4", "  inv at E5", "  inv at D", "  inv"] {
+        let mut out = false;
+        let lines =
+            queue.lines().filter(|line| !(line.starts_with(left_out) && !std::mem::replace(&mut out, true)));
+        let less: String = lines.map(|line| format!("{line}\n")).collect();
+        let ran = linpoint(&["prove", "-"], less.as_bytes());
+        assert!(ran.code == 0 || ran.code == 3, "{}{}", ran.out, ran.err);
+        let proposed = ran.out.lines().filter(|line| line.contains("missing: ")).collect::<Vec<_>>();
+        for line in &proposed {
+            assert!(!line.contains(" at line "), "{line}");
+            assert_eq!(proposed.iter().filter(|other| other == &line).count(), 1, "{line}");
+            let Some(written) = line.split('`').nth(1).filter(|_| !line.contains("label the statement"))
+            else {
+                continue;
+            };
+            let more = less.replacen("\n  abs ", &format!("\n  {written}\n  abs "), 1);
+            let again = linpoint(&["prove", "-"], more.as_bytes());
+            assert!(!again.out.contains("does not hold in every run"), "{line}\n{}", again.out);
+        }
+    }
+}
+
+/// What is proved is said of the program without its ghosts: that these go wrong does not make the object wrong.
+#[test]
+fn ghosts_that_go_wrong() {
+    needs_solver();
+    let ghosts = "  ghost shared h: int?\n  ghost shared k: int";
+    let wrong = counter(ghosts, "    fetch_add(x, 1) @lin @ghost { k = unwrap(h) }", "x");
+    let ran = linpoint(&["prove", "-", "--engine", "obligations"], wrong.as_bytes());
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("not proved: the ghost code goes wrong: unwrap of none\n"), "{}", ran.out);
+    let ran = linpoint(&["explore", "-"], wrong.as_bytes());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("violated: the ghost code goes wrong: unwrap of none"), "{}", ran.out);
+    // The object is wrong, too: that is found behind the ghosts.
+    let both = counter(ghosts, "    t = x @ghost { k = unwrap(h) }\n    x = t + 1", "x");
+    let ran = linpoint(&["prove", "-", "--engine", "obligations"], both.as_bytes());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("refuted: not linearizable"), "{}", ran.out);
+    // It is the program that goes wrong here, in the same step as a ghost.
+    let program = counter(
+        ghosts,
+        "    atomic {\n      assert y == 1\n      x = x + 1\n    } @lin @ghost { k = unwrap(h) }",
+        "x",
+    );
+    let ran = linpoint(&["prove", "-", "--engine", "obligations"], program.as_bytes());
+    assert!(ran.code == 1 && ran.out.starts_with("refuted: assertion failed"), "{}", ran.out);
+}
+
+/// An annotation that a run breaks does not hide that the object is wrong.
+#[test]
+fn wrong_annotations_of_wrong_objects() {
+    needs_solver();
+    let program = |start: &str| {
+        format!(
+            "object S {{
+  shared nx: int
+  shared c: int
+  op a() -> int {{
+    t = fetch_add(nx, 1)
+    A: t = t + 1
+    B: c = t @lin(t)
+    return t
+  }}
+  abs c
+  disjoint t at A; t at B
+  spec {{
+    shared c: int
+    op a() -> int {{
+      {start}
+      return c
+    }}
+  }}
+}}"
+        )
+    };
+    let wrong = program("choose {\n        c = 1\n      } or {\n        c = 2\n      }");
+    let ran = linpoint(&["prove", "-", "--engine", "obligations"], wrong.as_bytes());
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let why = "\n  not proved: `disjoint t at A; t at B` does not hold in every run: two threads have 1\n";
+    assert!(ran.out.starts_with("refuted: not linearizable") && ran.out.contains(why), "{}", ran.out);
+    let ran = linpoint(&["prove", "-", "--engine", "obligations", "--json"], wrong.as_bytes());
+    let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!((ran.code, &value["verdict"]), (1, &"refuted".into()), "{}", ran.out);
+    let right = program("c = choose 1..9");
+    let ran = linpoint(&["prove", "-", "--engine", "obligations"], right.as_bytes());
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("not proved: `disjoint t at A; t at B` does not hold"), "{}", ran.out);
 }

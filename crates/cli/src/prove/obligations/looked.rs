@@ -39,7 +39,7 @@ pub fn look(
 ) -> Vec<Looked> {
     let deadline = Instant::now() + left.unwrap_or(TIME).min(TIME);
     let over = || Instant::now() >= deadline;
-    let mut looked = Vec::new();
+    let (mut looked, mut told) = (Vec::new(), Vec::new());
     for decided in open(report).take(MOST) {
         if over() {
             let reached = Some("there was no time to look for it in runs".to_owned());
@@ -48,7 +48,7 @@ pub fn look(
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let reached = table::reached(program, report, decided, Some(left));
-        let mut missing = propose::lines(program, text, report, options, decided, deadline);
+        let mut missing = propose::lines(program, text, report, options, decided, deadline, &mut told);
         if over() && missing.is_empty() {
             missing.push("what may be missing was looked for until the time was over".to_owned());
         }

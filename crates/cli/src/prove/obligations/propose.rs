@@ -9,16 +9,19 @@ use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::flow::live_locals;
 use linpoint_lang::interp::{Machine, State};
-use linpoint_lang::program::{Expr, GlobalId, Invariant, LocalId, NONE, NodeId, OpId, Place, SizeId, Type};
-use linpoint_lang::span::{Span, line_column};
+use linpoint_lang::program::{
+    Disjoint, Expr, GlobalId, Invariant, LocalId, NONE, NodeId, OpId, Place, SizeId, Type,
+};
+use linpoint_lang::span::Span;
+use linpoint_model::Workload;
 use linpoint_prove::blame::{self, Candidate};
 use linpoint_prove::graph::{Graph, Point};
 use linpoint_prove::obligation::Obligation;
 use linpoint_prove::show::show;
 use linpoint_prove::{Decided, Options, Outcome, Report};
 
-use super::reached::{ask, truth};
-use super::{looked, small_workload, table};
+use super::reached::{self, ask, truth};
+use super::{label, looked, runs, table};
 
 /// More than this many are not told of one obligation.
 const MOST: usize = 3;
@@ -26,13 +29,16 @@ const MOST: usize = 3;
 /// So many that close an obligation are tried on the whole proof.
 const TRIED: usize = 6;
 
+/// Operations of somebody who is alone.
+const ALONE: u32 = 12;
+
 /// Longest time for one kind of question.
 const ONE: Duration = Duration::from_secs(1);
 
 /// Locals of annotations and results are no locals of a run.
 const NO_LOCAL: u16 = 10_000;
 
-/// Lines that propose what would close an open obligation.
+/// Lines that propose what would close an open obligation, without what was told of one before.
 pub fn lines(
     program: &Program,
     text: &str,
@@ -40,6 +46,7 @@ pub fn lines(
     options: &Options,
     decided: &Decided,
     deadline: Instant,
+    told: &mut Vec<String>,
 ) -> Vec<String> {
     let (Some(graph), Outcome::Open(picture)) = (&report.graph, &decided.outcome) else { return Vec::new() };
     let left = || deadline.saturating_duration_since(Instant::now());
@@ -57,7 +64,7 @@ pub fn lines(
     let mut unbroken = unbroken(program, graph, candidates, left());
     unbroken.sort_by_key(|(candidate, _)| size(&candidate.body));
     let (candidates, states): (Vec<Candidate>, Vec<usize>) = unbroken.into_iter().unzip();
-    let mut lines = Vec::new();
+    let (mut lines, mut count) = (Vec::new(), 0);
     let mut all =
         blame::missing(program, graph, &limited(), &report.inferred, decided.obligation, &candidates, TRIED);
     // Where something plain will do, nothing that rests on a condition is proposed.
@@ -69,25 +76,38 @@ pub fn lines(
     }
     for missing in all {
         let candidate = &candidates[missing.candidate];
-        if lines.len() >= MOST
-            || !helps(with_invariant(program, graph, candidate), report, options, decided.obligation, left())
-        {
+        // What cannot be written at any label is no proposal.
+        let named = match candidate.at {
+            Some(at) => match label::of(program, text, graph.place(at).node) {
+                Some(named) => Some(named),
+                None => continue,
+            },
+            None => None,
+        };
+        let op = candidate.at.map(|at| graph.place(at).op);
+        let body = show(program, op, &candidate.body);
+        let at = named.as_ref().map_or_else(String::new, |named| format!(" at {}", named.label));
+        let written = format!("`inv{at}: {body}`");
+        if told.contains(&written) || count >= MOST {
+            continue;
+        }
+        let with = with_invariant(program, candidate, named.as_ref());
+        if !helps(&with, text, report, options, decided.obligation, left()) {
             continue;
         }
         let states = states[missing.candidate];
-        let at =
-            candidate.at.map_or_else(String::new, |at| format!(" at {}", place(program, text, graph, at)));
-        let op = candidate.at.map(|at| graph.place(at).op);
-        let body = show(program, op, &candidate.body);
+        let first = named.and_then(|named| named.first).map_or_else(String::new, |first| first + " ");
         lines.push(format!(
-            "missing: `inv{at}: {body}` would close it; {states} states of runs at its place keep it"
+            "missing: {first}{written} would close it; {states} states of runs at its place keep it"
         ));
+        told.push(written);
+        count += 1;
         if let Some((by, _)) = missing.broken_by {
             lines.push(format!("         a guess, dropped because of {}", blamed(program, text, graph, by)));
         }
     }
     if let Some(q) = &picture.q {
-        lines.extend(differences(program, text, report, options, (decided.obligation, q.at), deadline));
+        lines.extend(differences(program, text, report, options, (decided.obligation, q.at), deadline, told));
     }
     lines
 }
@@ -108,6 +128,7 @@ fn differences(
     options: &Options,
     (obligation, other): (Obligation, Point),
     deadline: Instant,
+    told: &mut Vec<String>,
 ) -> Vec<String> {
     let left = || deadline.saturating_duration_since(Instant::now());
     let limited = Options { time: Some(left().min(ONE)), confirm: None, ..options.clone() };
@@ -133,7 +154,7 @@ fn differences(
     }
     let (one, two) = (graph.place(this), graph.place(other));
     let mut met = false;
-    let _ = ask(program, &small_workload(program), None, Some(left()), &mut |machine, state| {
+    let _ = ask(program, &runs::workload(program), None, Some(left()), &mut |machine, state| {
         for p in (0..machine.threads).filter(|p| machine.pc(state, *p) == Some(one.node)) {
             for q in (0..machine.threads).filter(|q| *q != p && machine.pc(state, *q) == Some(two.node)) {
                 met = true;
@@ -148,7 +169,11 @@ fn differences(
     if !met {
         return Vec::new();
     }
-    let mut lines = Vec::new();
+    let (Some(here), Some(there)) = (label::of(program, text, one.node), label::of(program, text, two.node))
+    else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = Vec::new();
     let found = blame::must_differ(program, graph, &limited, &report.inferred, (obligation, other), &pairs);
     for found in found {
         let (a, b) = pairs[found];
@@ -156,25 +181,65 @@ fn differences(
             break;
         }
         let name = |op: OpId, local: LocalId| program.operation(op).locals[local.index()].name.clone();
-        let (a, b) = (name(one.op, a), name(two.op, b));
-        let (p, q) = (place(program, text, graph, this), place(program, text, graph, other));
-        let written =
-            if (&a, &p) == (&b, &q) { format!("{a} at {p}") } else { format!("{a} at {p}; {b} at {q}") };
-        lines.push(format!("missing: `disjoint {written}` would close it; runs keep it"));
+        let (a_name, b_name) = (name(one.op, a), name(two.op, b));
+        let item = |local: LocalId, named: &label::Named| Disjoint {
+            local,
+            at: named.nodes.clone(),
+            when: None,
+            locals: Vec::new(),
+        };
+        let same = (a, one.node) == (b, two.node);
+        let written = match same {
+            true => format!("`disjoint {a_name} at {}`", here.label),
+            false => format!("`disjoint {a_name} at {}; {b_name} at {}`", here.label, there.label),
+        };
+        if told.contains(&written) {
+            continue;
+        }
+        let group = if same { vec![item(a, &here)] } else { vec![item(a, &here), item(b, &there)] };
+        // Where it does not last on its own, it may where the process comes to next.
+        let further = elsewhere(program, &live, a, &group).into_iter().map(|(more, name)| {
+            let written = format!("{}; {a_name} at {name}`", written.trim_end_matches('`'));
+            (group.iter().cloned().chain([more]).collect::<Vec<_>>(), written)
+        });
+        let closes = |(group, _): &(Vec<Disjoint>, String)| {
+            let mut with = program.clone();
+            with.annotations.disjoint.push(group.clone());
+            helps(&with, text, report, options, obligation, left())
+        };
+        let Some((_, written)) =
+            std::iter::once((group.clone(), written.clone())).chain(further).find(closes)
+        else {
+            continue;
+        };
+        let mut first: Vec<&str> =
+            [&here, &there].iter().filter_map(|named| named.first.as_deref()).collect();
+        first.dedup();
+        let first = first.iter().map(|first| format!("{first} ")).collect::<String>();
+        lines.push(format!("missing: {first}{written} would close it; runs keep it"));
     }
     lines
 }
 
-/// The label of a place, without the sign for "after the effect"; or the line.
-fn place(program: &Program, text: &str, graph: &Graph, at: Point) -> String {
-    if at == Graph::IDLE {
-        return "rest".into();
-    }
-    let node = program.node(graph.place(at).node);
-    match &node.label {
-        Some(label) => label.clone(),
-        None => format!("line {}", line_column(text, node.span.start as usize).0),
-    }
+/// The same local at other labels of its operation.
+fn elsewhere(
+    program: &Program,
+    live: &[Vec<bool>],
+    local: LocalId,
+    group: &[Disjoint],
+) -> Vec<(Disjoint, String)> {
+    let known = |node: &NodeId| group.iter().any(|one| one.at.contains(node));
+    let Some(op) = group.first().and_then(|one| one.at.first()).map(|node| program.node(*node).op) else {
+        return Vec::new();
+    };
+    let nodes = (0..program.nodes.len()).map(|number| NodeId(number as u16));
+    let here =
+        |node: &NodeId| program.node(*node).op == op && live[node.index()][local.index()] && !known(node);
+    let with_label = nodes.filter(here).filter_map(|node| {
+        let name = program.node(node).label.clone()?;
+        Some((Disjoint { local, at: vec![node], when: None, locals: Vec::new() }, name))
+    });
+    with_label.collect()
 }
 
 /// Can a run tell whether it holds? Not where it speaks of a result that was said.
@@ -204,9 +269,10 @@ fn bound_in(e: &Expr) -> Vec<LocalId> {
     }
 }
 
-/// Does it close the obligation once it is written down, with no more of them open than before?
+/// Does it close the obligation once it is written down, with no more of them open than before, and do the runs keep it that what is written is tested by?
 fn helps(
-    program: Program,
+    program: &Program,
+    text: &str,
     report: &Report,
     options: &Options,
     obligation: Obligation,
@@ -216,17 +282,22 @@ fn helps(
         return false;
     }
     let options = Options { time: Some(left), confirm: None, explain: false, ..options.clone() };
-    let again = linpoint_prove::prove(&program, &options, &|_, _| {});
+    let start = Instant::now();
+    let again = linpoint_prove::prove(program, &options, &|_, _| {});
     let complete = !again.decided.is_empty() && again.elapsed < left;
     let closed = looked::open(&again).all(|decided| decided.obligation != obligation);
-    complete && closed && looked::open(&again).count() <= looked::open(report).count()
+    let left = Some(left.saturating_sub(start.elapsed()));
+    complete
+        && closed
+        && looked::open(&again).count() <= looked::open(report).count()
+        && reached::broken(program, text, left).is_none()
 }
 
 /// The program with one more invariant.
-fn with_invariant(program: &Program, graph: &Graph, candidate: &Candidate) -> Program {
+fn with_invariant(program: &Program, candidate: &Candidate, named: Option<&label::Named>) -> Program {
     let mut program = program.clone();
     program.annotations.invariants.push(Invariant {
-        at: candidate.at.map(|at| graph.place(at).node).into_iter().collect(),
+        at: named.map_or_else(Vec::new, |named| named.nodes.clone()),
         body: candidate.body.clone(),
         locals: Vec::new(),
         span: Span::default(),
@@ -241,16 +312,21 @@ fn unbroken(
     candidates: Vec<Candidate>,
     time: Duration,
 ) -> Vec<(Candidate, usize)> {
+    let until = Instant::now() + time;
     let mut candidates: Vec<(Candidate, usize)> = candidates.into_iter().map(|c| (c, 0)).collect();
-    let _ = ask(program, &small_workload(program), None, Some(time), &mut |machine, state| {
-        let mut words = state.words.clone();
-        candidates.retain_mut(|(candidate, met)| {
-            let here = looks(machine, state, &mut words, graph, candidate);
-            *met += usize::from(here.is_some());
-            here != Some(false)
+    // Short runs keep every bound: somebody who goes on alone breaks those that are no bounds.
+    let alone = Workload::usual(program, 1, ALONE);
+    for (workload, time) in [(&alone, time / 4), (&runs::workload(program), time)] {
+        let _ = ask(program, workload, None, Some(time), &mut |machine, state| {
+            let mut words = state.words.clone();
+            candidates.retain_mut(|(candidate, met)| {
+                let here = looks(machine, state, &mut words, graph, candidate, until);
+                *met += usize::from(here.is_some());
+                here != Some(false)
+            });
+            candidates.is_empty()
         });
-        candidates.is_empty()
-    });
+    }
     candidates.retain(|(_, met)| *met > 0);
     candidates
 }
@@ -262,6 +338,7 @@ fn looks(
     words: &mut [i32],
     graph: &Graph,
     candidate: &Candidate,
+    until: Instant,
 ) -> Option<bool> {
     let node: Option<NodeId> = candidate.at.map(|at| graph.place(at).node);
     let mut known = None;
@@ -271,7 +348,7 @@ fn looks(
             None => thread == 0,
         };
         if here {
-            match truth(machine, words, thread, &candidate.body) {
+            match truth(machine, words, thread, &candidate.body, until) {
                 Some(false) => return Some(false),
                 Some(true) => known = Some(true),
                 None => {}

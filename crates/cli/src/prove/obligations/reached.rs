@@ -2,19 +2,19 @@
 //! is no accident of weak invariants.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::flow::live_locals;
 use linpoint_lang::interp::{Machine, State};
-use linpoint_lang::program::{Expr, LocalId, NONE, Place, Slot, Type, UNSET, Word};
+use linpoint_lang::program::{Disjoint, Expr, LocalId, NONE, Place, Slot, Type, UNSET, Word};
 use linpoint_lang::span::line_column;
 use linpoint_model::{Reach, Reached, TraceStep, Workload, reach};
 use linpoint_prove::graph::Graph;
 use linpoint_prove::scene::{Picture, Shown};
 
-use super::small_workload;
+use super::runs;
 
 /// Longest time for one question.
 const TIME: Duration = Duration::from_secs(1);
@@ -26,6 +26,8 @@ const LARGEST: i64 = 4;
 pub struct Broken {
     /// Which, in words.
     pub what: String,
+    /// In which way.
+    pub how: Option<String>,
     /// The run.
     pub run: Vec<TraceStep>,
 }
@@ -36,12 +38,14 @@ pub fn broken(program: &Program, text: &str, time: Option<Duration>) -> Option<B
     if annotations.invariants.is_empty() && annotations.disjoint.is_empty() {
         return None;
     }
+    let until = Instant::now() + time.unwrap_or(TIME).min(TIME);
     let mut what = None;
-    let found = ask(program, &small_workload(program), None, time, &mut |machine, state| {
-        what = first_broken(machine, state, text);
+    let found = ask(program, &runs::workload(program), None, time, &mut |machine, state| {
+        what = first_broken(machine, state, text, until);
         what.is_some()
     })?;
-    Some(Broken { what: what?, run: found.run? })
+    let (what, how) = what?;
+    Some(Broken { what, how, run: found.run? })
 }
 
 /// Looks for a state of small runs.
@@ -56,7 +60,12 @@ pub fn ask(
     reach(program, workload, &limits, is_wanted).ok()
 }
 
-fn first_broken(machine: &Machine<'_>, state: &State, text: &str) -> Option<String> {
+fn first_broken(
+    machine: &Machine<'_>,
+    state: &State,
+    text: &str,
+    until: Instant,
+) -> Option<(String, Option<String>)> {
     let annotations = &machine.program.annotations;
     let mut words = state.words.clone();
     let line = |span: linpoint_lang::span::Span| line_column(text, span.start as usize).0;
@@ -67,8 +76,8 @@ fn first_broken(machine: &Machine<'_>, state: &State, text: &str) -> Option<Stri
                 Some(pc) => invariant.at.contains(&pc),
                 None => false,
             };
-            if here && truth(machine, &mut words, thread, &invariant.body) == Some(false) {
-                return Some(format!("the invariant of line {}", line(invariant.span)));
+            if here && truth(machine, &mut words, thread, &invariant.body, until) == Some(false) {
+                return Some((format!("the invariant of line {}", line(invariant.span)), None));
             }
         }
     }
@@ -78,7 +87,7 @@ fn first_broken(machine: &Machine<'_>, state: &State, text: &str) -> Option<Stri
             let Some(pc) = machine.pc(state, thread) else { continue };
             for one in group.iter().filter(|one| one.at.contains(&pc)) {
                 let counts = match &one.when {
-                    Some(when) => truth(machine, &mut words, thread, when) == Some(true),
+                    Some(when) => truth(machine, &mut words, thread, when, until) == Some(true),
                     None => true,
                 };
                 let word = machine.local(state, thread, one.local.index());
@@ -86,7 +95,8 @@ fn first_broken(machine: &Machine<'_>, state: &State, text: &str) -> Option<Stri
                     continue;
                 }
                 if *held.entry(word).or_insert(thread) != thread {
-                    return Some(format!("`disjoint`: two threads have {word}"));
+                    let how = format!("two threads have {word}");
+                    return Some((format!("`{}`", disjoint(machine.program, group)), Some(how)));
                 }
             }
         }
@@ -94,25 +104,42 @@ fn first_broken(machine: &Machine<'_>, state: &State, text: &str) -> Option<Stri
     None
 }
 
-/// Does it hold for this thread? `None` where it cannot be told.
-pub fn truth(machine: &Machine<'_>, words: &mut [Word], thread: usize, e: &Expr) -> Option<bool> {
+/// A `disjoint` as it is written, without its conditions.
+fn disjoint(program: &Program, group: &[Disjoint]) -> String {
+    let one = |one: &Disjoint| {
+        let nodes = || one.at.iter().map(|node| program.node(*node));
+        let labels: Vec<&str> = nodes().filter_map(|node| node.label.as_deref()).collect();
+        let name = nodes().next().map(|node| &program.operation(node.op).locals[one.local.index()].name);
+        let name = name.map_or("", String::as_str);
+        let when = if one.when.is_some() { " if …" } else { "" };
+        format!("{name} at {}{when}", labels.join(", "))
+    };
+    format!("disjoint {}", group.iter().map(one).collect::<Vec<_>>().join("; "))
+}
+
+/// Does it hold for this thread? `None` where it cannot be told, or not until then: quantifiers in quantifiers multiply.
+pub fn truth(
+    machine: &Machine<'_>,
+    words: &mut [Word],
+    thread: usize,
+    e: &Expr,
+    until: Instant,
+) -> Option<bool> {
+    let mut truth = |e: &Expr| self::truth(machine, words, thread, e, until);
     let value = match e {
-        Expr::Not(inner) => !truth(machine, words, thread, inner)?,
-        Expr::Binary(BinOp::And, a, b) => {
-            truth(machine, words, thread, a)? && truth(machine, words, thread, b)?
-        }
-        Expr::Binary(BinOp::Or, a, b) => {
-            truth(machine, words, thread, a)? || truth(machine, words, thread, b)?
-        }
-        Expr::Binary(BinOp::Implies, a, b) => {
-            !truth(machine, words, thread, a)? || truth(machine, words, thread, b)?
-        }
+        Expr::Not(inner) => !truth(inner)?,
+        Expr::Binary(BinOp::And, a, b) => truth(a)? && truth(b)?,
+        Expr::Binary(BinOp::Or, a, b) => truth(a)? || truth(b)?,
+        Expr::Binary(BinOp::Implies, a, b) => !truth(a)? || truth(b)?,
         // The bound variable of an annotation has no place in the frame: numbers are put in instead.
         Expr::Quantified { all, local, lo, hi, body } => {
             let (lo, hi) = (machine.value(words, thread, lo).ok()?, machine.value(words, thread, hi).ok()?);
             let mut value = *all;
             for n in lo..hi {
-                if truth(machine, words, thread, &with(body, *local, n))? != *all {
+                if Instant::now() >= until {
+                    return None;
+                }
+                if self::truth(machine, words, thread, &with(body, *local, n), until)? != *all {
                     value = !*all;
                     break;
                 }
@@ -156,7 +183,8 @@ pub fn word(program: &Program, graph: &Graph, picture: &Picture, time: Option<Du
         return "its sizes are too large to look for it in runs".into();
     }
     let sizes = picture.sizes.iter().map(|size| *size as Word).collect();
-    let workload = Workload::general(program, 2, 2);
+    // Who releases what nobody holds comes to states that mean nothing.
+    let workload = Workload::usual(program, 2, 2);
     let live = live_locals(program);
     let found = ask(program, &workload, Some(sizes), time, &mut |machine, state| {
         (0..machine.threads).any(|p| is_this(machine, state, (graph, &live), picture, p))

@@ -1,0 +1,97 @@
+//! Small runs of a program that is not proved: what they refute, and whether it is only the ghosts that go wrong.
+
+use std::time::{Duration, Instant};
+
+use linpoint_history::Kind;
+use linpoint_lang::Program;
+use linpoint_lang::erase::erase;
+use linpoint_lang::program::{ClientThread, OpId, SpecSource};
+use linpoint_model::{
+    Bounds, Deciding, Explored, Mode, Plainly, Verdict, Violation, Workload, Wrong, explore, explore_plainly,
+};
+
+/// Longest time for all of them.
+const TIME: Duration = Duration::from_secs(5);
+
+/// What small runs say.
+pub struct Runs {
+    /// Of the program without its ghosts, which is what is proved.
+    pub explored: Explored,
+    /// A run that only its ghosts make wrong.
+    pub ghosts: Option<Violation>,
+}
+
+impl Runs {
+    /// The run that refutes, if one was found.
+    pub fn refutation(&self) -> Option<&Violation> {
+        match &self.explored.verdict {
+            Verdict::Violated(violation) if violation.rechecked => Some(violation),
+            _ => None,
+        }
+    }
+}
+
+/// Every run of a small client, for a few seconds.
+pub fn small(program: &Program, limit: Option<Duration>) -> Runs {
+    let end = Instant::now() + limit.unwrap_or(TIME).min(TIME);
+    let workload = workload(program);
+    let explored = explored(program, &workload, end);
+    match &explored.verdict {
+        Verdict::Violated(violation)
+            if crate::explore::ghosts::are_wrong(program, workload.threads.len(), violation) =>
+        {
+            let ghosts = Some(violation.clone());
+            Runs { explored: self::explored(&erase(program), &workload, end), ghosts }
+        }
+        _ => Runs { explored, ghosts: None },
+    }
+}
+
+/// Proofs say nothing about deadlock, threads that go round for ever, and claims, so these refute nothing.
+fn explored(program: &Program, workload: &Workload, end: Instant) -> Explored {
+    let left = || Some(end.saturating_duration_since(Instant::now()));
+    let bounds = Bounds {
+        time: left(),
+        memory: 1 << 30,
+        deadlocks: false,
+        claims: Deciding::Ignored,
+        // It has no limit of its own, and "finds nothing wrong" is no verdict.
+        second_look: false,
+        ..Bounds::default()
+    };
+    let explored = explore(program, workload, Mode::Anywhere, &bounds);
+    match &explored.verdict {
+        Verdict::Violated(violation) if !refutes(&violation.wrong) => {
+            let plainly = Plainly { time: left(), deadlocks: false, ..Plainly::default() };
+            explore_plainly(program, workload, &plainly)
+        }
+        _ => explored,
+    }
+}
+
+/// Is it against what a proof says?
+fn refutes(wrong: &Wrong) -> bool {
+    matches!(wrong, Wrong::NotLinearizable | Wrong::Error(_))
+}
+
+/// The first client of the program that keeps the rules that the proof takes callers to keep; two threads with two operations each if it has none.
+pub fn workload(program: &Program) -> Workload {
+    match program.clients.first() {
+        Some(client) if keeps_rules(program, &client.threads) => Workload::of(client),
+        _ => Workload::usual(program, 2, 2),
+    }
+}
+
+/// Who releases what they do not hold, or asks for what they hold, breaks the rules of a lock, and not the lock.
+fn keeps_rules(program: &Program, threads: &[ClientThread]) -> bool {
+    let ruled = matches!(&program.spec, SpecSource::Builtin(spec) if spec.kind == Kind::Lock);
+    let Some(turns) = Workload::by_turns(program, 1, 2).filter(|_| ruled) else { return true };
+    let Some(ClientThread::Calls(turns)) = turns.threads.into_iter().next() else { return true };
+    let turns: Vec<OpId> = turns.into_iter().map(|(op, _)| op).collect();
+    threads.iter().all(|thread| match thread {
+        ClientThread::Calls(calls) => {
+            calls.iter().zip(turns.iter().cycle()).all(|((op, _), turn)| op == turn)
+        }
+        ClientThread::Any(_, count) => *count == 0,
+    })
+}
