@@ -15,7 +15,7 @@ use crate::fault::{Exit, Fault};
 use crate::fmt;
 
 /// What `prove` takes.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   linpoint prove corpus/correct/michael-scott.lin

@@ -8,6 +8,7 @@ mod reached;
 mod runs;
 pub mod table;
 mod told;
+mod watch;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ use super::ProveArgs;
 use crate::fault::{Exit, Fault};
 
 /// What the proof by obligations takes.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ObligationArgs {
     /// Let cvc5 decide every obligation too; both must agree
     #[arg(long)]
@@ -78,6 +79,13 @@ fn missing(name: &str) -> Fault {
 /// Proves, or says what is missing.
 /// Its time counts from `start`.
 pub fn run(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Result<Exit, Fault> {
+    match args.time_limit {
+        Some(limit) => watch::run(args, program, text, start, limit),
+        None => prove(args, program, text, start),
+    }
+}
+
+fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Result<Exit, Fault> {
     let own = &args.obligations;
     for (number, (name, _)) in own.sizes.iter().enumerate() {
         if own.sizes[..number].iter().any(|(other, _)| other == name) {
@@ -97,7 +105,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> R
         let runs = runs::small(program, spent.left());
         let refuted = runs.refutation();
         let told = wrong_annotation(args, program, text, &broken, refuted);
-        let _ = std::io::stdout().write_all(told.as_bytes());
+        watch::tell(&told);
         return Ok(if refuted.is_some() { Exit::Violated } else { Exit::Unknown });
     }
     let found = solver::find(SolverKind::Z3, own.solver.as_deref());
@@ -209,7 +217,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> R
         }
         false => told.clone(),
     };
-    let _ = std::io::stdout().write_all(shown.as_bytes());
+    watch::tell(&shown);
     args.output.write(|| {
         let mut view = told::as_view(args, program, &report, explored, vacuous.as_deref());
         view.proof = crate::view::obligations::proof(program, text, &report);
@@ -316,7 +324,7 @@ fn told_against(
             shown
         }
     };
-    let _ = std::io::stdout().write_all(shown.as_bytes());
+    watch::tell(&shown);
     if !bug {
         return Ok(Exit::Violated);
     }

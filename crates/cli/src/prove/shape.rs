@@ -29,7 +29,7 @@ use crate::explore;
 use crate::fault::{Exit, Fault};
 
 /// What the shape analysis takes.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Shape analysis")]
 pub struct ShapeArgs {
     /// How many threads: `any`, a number, or `2/2` for so many that only insert and so many that only take
