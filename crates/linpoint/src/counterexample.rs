@@ -42,6 +42,9 @@ pub struct Counterexample {
     pub token: String,
     /// Was it confirmed by running it again and, for a history, by trying every order?
     pub rechecked: bool,
+    /// Is it no fault of the program's, but the reason why nothing can be said about it: an execution longer than the
+    /// limit, a use of the explorer that cannot work, a program that does not do the same under the same schedule?
+    pub refused: bool,
     /// What else there is to say.
     pub notes: Vec<String>,
     /// The same, for a page.
@@ -65,6 +68,13 @@ impl fmt::Display for Counterexample {
     }
 }
 
+impl Counterexample {
+    /// What it means for the program.
+    pub(crate) fn verdict(&self) -> &'static str {
+        if self.refused { "unknown" } else { "violated" }
+    }
+}
+
 /// Time given to making a failure smaller.
 const SHRINK: Duration = Duration::from_millis(1500);
 
@@ -83,12 +93,15 @@ impl Counterexample {
         let mut replay = Replay::new(finding.schedule.clone());
         let again = observe(check, &mut execution, &scenario, &mut replay);
         match again {
-            Some((confirmed, trace, steps)) => {
+            Some((confirmed, trace, steps)) if confirmed.fault.resembles(&finding.fault) => {
                 draw(check, &scenario, &confirmed, (&trace, &steps), Vec::new())
             }
-            None => {
-                let notes = vec![token::NOT_AGAIN.to_owned()];
-                draw(check, &scenario, &finding, (&Trace::default(), &[]), notes)
+            // What does not come again under the same schedule is not told as if it did.
+            other => {
+                let other = other.map(|(confirmed, ..)| confirmed.fault.name().to_string());
+                let failure = finding.fault.name().not_again(other.as_deref(), execution.record().steps.len());
+                let finding = Finding { fault: Fault::Failure(failure), ..finding };
+                draw(check, &scenario, &finding, (&Trace::default(), &[]), Vec::new())
             }
         }
     }
@@ -217,6 +230,7 @@ fn draw<O: Object>(
         preemptions: finding.preemptions,
         token: token.to_string(),
         rechecked,
+        refused: matches!(&finding.fault, Fault::Failure(failure) if failure.is_refusal()),
         notes,
         view: View::default(),
     };

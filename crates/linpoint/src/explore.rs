@@ -65,10 +65,11 @@ pub struct Explored {
 }
 
 impl Explored {
-    /// `holds` only if every schedule was run.
+    /// `holds` only if every schedule was run; `violated` only if the schedule shown was run again and failed again. What
+    /// cannot be explored ([`Counterexample::refused`]) is `unknown`.
     pub fn verdict(&self) -> &'static str {
         match (&self.counterexample, self.walked.covered) {
-            (Some(_), _) => "violated",
+            (Some(found), _) => found.verdict(),
             (None, Covered::Every) => "holds",
             _ => "unknown",
         }
@@ -259,7 +260,7 @@ impl Exploration {
         let mut guided = Guided::new(token.turns.clone());
         let (failure, trace, run) = self.observe(&program, &mut guided);
         let notes = if guided.exact { Vec::new() } else { vec![token::CHANGED.to_owned()] };
-        Ok(failure.map(|failure| self.counterexample(&failure, &trace, token, run, notes)))
+        Ok(failure.map(|failure| self.counterexample(&failure, &trace, token, run, guided.exact, notes)))
     }
 
     /// Looks for the same kind of failure with fewer preemptions.
@@ -288,13 +289,21 @@ impl Exploration {
 
     fn draw<F: Fn() + Sync>(&self, program: &F, found: &Found) -> Counterexample {
         let (failure, trace, run) = self.observe(program, &mut Replay::new(found.schedule.clone()));
-        let notes = if failure.is_some() { Vec::new() } else { vec![token::NOT_AGAIN.to_owned()] };
+        // What does not come again under the same schedule is not told as if it did.
+        let again = failure.as_ref().is_some_and(|failure| failure.name() == found.failure.name());
+        let failure = match failure {
+            Some(failure) if again => failure,
+            other => {
+                let other = other.map(|failure| failure.to_string());
+                found.failure.not_again(other.as_deref(), run.steps.len())
+            }
+        };
         let token = Token {
             program: fingerprint(std::any::type_name::<F>()),
             scenario: Vec::new(),
             turns: run.turns.clone(),
         };
-        self.counterexample(failure.as_ref().unwrap_or(&found.failure), &trace, token, run, notes)
+        self.counterexample(&failure, &trace, token, run, again, Vec::new())
     }
 
     /// What was found, drawn.
@@ -304,11 +313,11 @@ impl Exploration {
         trace: &Trace,
         token: Token,
         outline: Outline,
+        rechecked: bool,
         mut notes: Vec<String>,
     ) -> Counterexample {
         let name =
             |thread: ThreadId| if thread.0 == 0 { "main".to_owned() } else { format!("thread {}", thread.0) };
-        let rechecked = notes.is_empty();
         notes.extend(whims_note(self.plan.limits.spurious));
         let headline = match failure {
             Failure::Claim(claim) => {
@@ -325,6 +334,7 @@ impl Exploration {
             preemptions: outline.preemptions,
             token: token.to_string(),
             rechecked,
+            refused: failure.is_refusal(),
             notes,
             view: View::default(),
         };

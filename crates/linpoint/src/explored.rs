@@ -38,6 +38,14 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// As a failure, in words.
+    pub(crate) fn name(&self) -> Failure {
+        match self {
+            Fault::Failure(failure) => failure.clone(),
+            Fault::Unexplained { .. } => Failure::Violation("a history that nothing explains".to_owned()),
+        }
+    }
+
     /// Two faults that a user would call the same.
     pub(crate) fn resembles(&self, other: &Fault) -> bool {
         match (self, other) {

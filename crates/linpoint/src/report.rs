@@ -34,7 +34,7 @@ impl Report {
     /// The first line says it all: `holds`, `violated` or `unknown`.
     pub fn verdict(&self) -> &'static str {
         match &self.counterexample {
-            Some(_) => "violated",
+            Some(found) => found.verdict(),
             None if self.coverage.is_whole() => "holds",
             None => "unknown",
         }

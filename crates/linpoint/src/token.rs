@@ -68,10 +68,6 @@ impl std::error::Error for TokenError {}
 pub(crate) const CHANGED: &str =
     "the code has changed since this token was made: the schedule was followed as far as it fits";
 
-/// Said when a failure does not come again under the same schedule.
-pub(crate) const NOT_AGAIN: &str = "the same schedule did not fail again: the program depends on more than the \
-    schedule (time, randomness, addresses, a static that is not reset)";
-
 const PREFIX: &str = "lp1-";
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 

@@ -28,9 +28,10 @@ impl Material<'_> {
     pub(crate) fn view(&self, found: &Counterexample) -> View {
         let (word, headline) = match self.history {
             Some(_) => found.headline.split_once(": ").unwrap_or(("violated", &found.headline)),
-            None => ("violated", found.headline.as_str()),
+            None => (found.verdict(), found.headline.as_str()),
         };
-        let mut view = View::new(Verdict::Violated, word, headline);
+        let verdict = if found.refused { Verdict::Unknown } else { Verdict::Violated };
+        let mut view = View::new(verdict, word, headline);
         let scenario = match found.scenario.as_str() {
             "" => "A program of several threads under a controlled scheduler.".to_owned(),
             scenario => format!("The scenario {scenario}, under a controlled scheduler."),

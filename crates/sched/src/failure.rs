@@ -88,6 +88,23 @@ impl fmt::Display for Waiting {
 }
 
 impl Failure {
+    /// Is it no fault of the program's, but the reason why nothing can be said about it? An execution was longer than the
+    /// limit, the program uses the explorer in a way it cannot work, or does not do the same under the same schedule.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Failure::TooLong { .. } | Failure::Misuse(_) | Failure::Nondeterminism { .. })
+    }
+
+    /// A run failed in this way, and the same schedule, made again, came to `again` after so many steps.
+    #[must_use]
+    pub fn not_again(&self, again: Option<&str>, steps: usize) -> Failure {
+        let now = again.map_or_else(|| "it did not fail".to_owned(), |again| format!("it ended with “{again}”"));
+        let explanation = format!(
+            "{now}, and the first time with “{self}”. The program depends on more than the schedule (time, randomness, \
+             addresses, a static that is not reset), so nothing can be said about it"
+        );
+        Failure::Nondeterminism { step: steps, explanation }
+    }
+
     /// Its name: one or two words.
     pub fn name(&self) -> &'static str {
         match self {

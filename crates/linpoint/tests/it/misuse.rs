@@ -136,3 +136,51 @@ impl Racy {
         next
     }
 }
+
+/// What failed once, and does not fail again under the same schedule, is no violation with a schedule to show.
+#[test]
+fn a_failure_that_does_not_come_again() {
+    static RUNS: Uncontrolled = Uncontrolled::new(0);
+    let program = || {
+        let shared = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&shared);
+        let child = linpoint::thread::spawn(move || other.store(1, SeqCst));
+        shared.load(SeqCst);
+        child.join().unwrap();
+        assert_ne!(RUNS.fetch_add(1, SeqCst), 1, "the second run");
+    };
+    let explored = exploration().report(program);
+    let verdict = explored.verdict();
+    let found = explored.counterexample.expect("it panicked once");
+    assert!(found.headline.starts_with("nondeterminism"), "{found}");
+    assert!(found.headline.contains("the second run"), "{found}");
+    assert!(found.refused && !found.rechecked, "{found}");
+    assert_eq!(verdict, "unknown");
+}
+
+/// It answers wrongly once.
+struct Whimsical(AtomicU32);
+
+static ANSWERS: Uncontrolled = Uncontrolled::new(0);
+
+#[linpoint::object(spec = Number)]
+impl Whimsical {
+    fn new() -> Whimsical {
+        Whimsical(AtomicU32::new(0))
+    }
+
+    fn next(&self) -> u32 {
+        let next = self.0.fetch_add(1, SeqCst) + 1;
+        if ANSWERS.fetch_add(1, SeqCst) == 20 { 100 } else { next }
+    }
+}
+
+#[test]
+fn a_history_that_does_not_come_again() {
+    let report = check::<Whimsical>().threads(2).ops(1).workers(1).report();
+    let verdict = report.verdict();
+    let found = report.counterexample.expect("it was wrong once");
+    assert!(found.headline.starts_with("nondeterminism"), "{found}");
+    assert!(found.refused, "{found}");
+    assert_eq!(verdict, "unknown");
+}
