@@ -203,3 +203,39 @@ fn outside_an_exploration_channels_are_real() {
     assert_eq!(receiver.try_recv(), Ok(1));
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
 }
+
+/// A receiver that begins to wait lets `try_send` succeed: whoever polls sees that.
+#[test]
+fn try_send_is_polled_until_somebody_waits() {
+    for yields in [true, false] {
+        let found = outcomes(move || {
+            let (sender, receiver) = sync_channel(0);
+            let child = thread::spawn(move || {
+                while sender.try_send(1).is_err() {
+                    if yields {
+                        thread::yield_now();
+                    }
+                }
+            });
+            let received = receiver.recv().unwrap();
+            child.join().unwrap();
+            received
+        });
+        assert_eq!(found.fine(), [1], "{yields}");
+    }
+}
+
+#[test]
+fn try_send_is_polled_until_a_receiver_waits_that_may_give_up() {
+    let found = outcomes(|| {
+        let (sender, receiver) = sync_channel(0);
+        let child = thread::spawn(move || while sender.try_send(1).is_err() {});
+        let first = receiver.recv_timeout(SOON).is_ok();
+        if !first {
+            receiver.recv().unwrap();
+        }
+        child.join().unwrap();
+        first
+    });
+    assert_eq!(found.fine(), [false, true]);
+}

@@ -142,10 +142,18 @@ impl<T> Channel<T> {
             self.note_gone(handle, Action::TrySend);
             return Err(TrySendError::Disconnected(value));
         }
-        let room = if state.bound == Some(0) { state.expecting } else { state.may_send() };
+        let hands_over = state.bound == Some(0);
+        let room = if hands_over { state.expecting } else { state.may_send() };
         if !room {
             drop(state);
-            self.note(handle, Action::TrySend, Effect::Read);
+            match handle {
+                Some(handle) if hands_over => {
+                    // It saw that nobody waits, and not only what was sent.
+                    handle.lock_refused(Action::TrySend, self.address());
+                    handle.scrub_deep();
+                }
+                _ => self.note(handle, Action::TrySend, Effect::Read),
+            }
             return Err(TrySendError::Full(value));
         }
         state.expecting = false;
@@ -209,7 +217,8 @@ impl<T> Channel<T> {
                 state.expecting = true;
                 drop(state);
                 if let Some(handle) = current() {
-                    handle.visit(Action::Receive, self.address(), Ordering::Relaxed, None);
+                    // From here on `try_send` succeeds: whoever tries that in a loop looks again.
+                    handle.lock_access(Action::Receive, self.address(), Ordering::Relaxed, None);
                     handle.scrub_deep();
                 }
                 return self.receive_expected(patience);
