@@ -177,7 +177,9 @@ impl Clocks {
             None => self.birth_fingerprint(birth.parent),
             Some(at) => {
                 let position = self.positions[birth.parent.index()].get(at);
-                position.map_or(0, |&position| self.steps[position as usize].fingerprint)
+                // Its creator may be in the middle of that step, as where a thread ends inside an atomic block.
+                let step = position.and_then(|&position| self.steps.get(position as usize));
+                step.map_or(0, |step| step.fingerprint)
             }
         };
         mix(creator.wrapping_add(0x5851_f42d_4c95_7f2d).wrapping_mul(3 + 2 * u64::from(birth.rank)))

@@ -150,6 +150,7 @@ impl DataRaces {
             | Action::Poison
             | Action::ArcClone
             | Action::ArcCount
+            | Action::Detach
             | Action::Wait
             | Action::Wake
             | Action::NotifyOne

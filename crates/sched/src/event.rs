@@ -197,6 +197,8 @@ pub enum Action {
     ArcUpgrade,
     ArcUnique,
     ArcCount,
+    /// The handle of a thread goes, and perhaps the thread's result with it.
+    Detach,
 }
 
 impl Action {
@@ -278,6 +280,7 @@ impl Action {
             Action::ArcUpgrade => "upgrade",
             Action::ArcUnique => "look for other references",
             Action::ArcCount => "count references",
+            Action::Detach => "let go of the thread",
         }
     }
 }

@@ -198,6 +198,7 @@ fn could_go(run: &Run, clocks: &Clocks, waiter: &Waiter, writes: &[u32], g: usiz
         (Some(Action::Unlock | Action::ReadUnlock), Action::Lock)
         | (Some(Action::Unlock), Action::ReadLock) => Could::No,
         (Some(Action::Lock | Action::TryLock), Action::Lock | Action::ReadLock) => Could::Yes,
+        (Some(Action::Exit), Action::Join) => Could::No,
         _ => Could::Unknown,
     }
 }

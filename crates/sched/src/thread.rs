@@ -1,7 +1,9 @@
 //! `std::thread`, name for name.
 //!
 //! Inside an exploration a thread is a fiber. Creating one is not a step: the new thread runs up to its first step
-//! right away, and nobody can tell when it did that. Joining one is a step that waits. [`yield_now`] and [`sleep`] are
+//! right away, and nobody can tell when it did that. Its end is a step, for `is_finished` tells. As in std, it lets go of its
+//! result in that step, which is dropped by the thread or by its handle, whoever comes last; and values of `thread_local!` are
+//! dropped after it: only who joins the thread waits for that, not the end of a scope. Joining is a step that waits. [`yield_now`] and [`sleep`] are
 //! nothing at all: every schedule is explored anyway, and time does not pass.
 //!
 //! A panic in flight belongs to the OS thread, so [`panicking`] is std's own. Others may go while a thread unwinds: its panics
@@ -11,7 +13,9 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::io;
 use std::num::NonZero;
+use std::panic::Location;
 use std::sync::Arc as StdArc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::event::{Action, Effect, Intent, ThreadId as FiberId, ThreadSet, Wait};
@@ -36,10 +40,7 @@ pub struct JoinHandle<T> {
 
 enum Inner<T> {
     Std(std::thread::JoinHandle<T>),
-    Fiber {
-        id: FiberId,
-        packet: StdArc<Packet<'static, T>>,
-    },
+    Fiber(Held<'static, T>),
     /// A thread that was never started.
     Never,
 }
@@ -54,6 +55,42 @@ struct Packet<'scope, T> {
 unsafe impl<T: Send> Send for Packet<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Packet<'_, T> {}
+
+/// A thread of an execution, and its result, once it has one.
+struct Held<'scope, T> {
+    id: FiberId,
+    /// Nothing once it is taken.
+    packet: Option<StdArc<Packet<'scope, T>>>,
+    /// Where the thread was started.
+    site: &'static Location<'static>,
+}
+
+impl<T> Held<'_, T> {
+    /// The result of the thread, which has ended.
+    fn take(mut self) -> Result<T> {
+        match self.packet.take() {
+            Some(packet) => packet.take(),
+            None => unreachable!("it is taken once"),
+        }
+    }
+}
+
+impl<T> Drop for Held<'_, T> {
+    /// Whoever lets go last drops the result: the thread when it ends, or this handle. Where that makes a difference it is a
+    /// step.
+    fn drop(&mut self) {
+        let Some(packet) = self.packet.take() else { return };
+        if std::mem::needs_drop::<T>()
+            && let Some(handle) = execution()
+        {
+            let address = handle.end_address(self.id);
+            handle.point(Intent::at(Action::Detach, address, self.site));
+            handle.access(Action::Detach, address, Effect::ReadWrite, Ordering::Relaxed, 1);
+            handle.scrub_deep();
+        }
+        drop(packet);
+    }
+}
 
 impl<T> Packet<'_, T> {
     fn take(&self) -> Result<T> {
@@ -80,11 +117,11 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> Result<T> {
         match self.inner {
             Inner::Std(handle) => handle.join(),
-            Inner::Fiber { id, packet } => {
+            Inner::Fiber(held) => {
                 if let Some(handle) = execution() {
-                    wait_for_end(handle, id);
+                    wait_for_end(handle, held.id);
                 }
-                packet.take()
+                held.take()
             }
             Inner::Never => Err(Box::new("the thread was not started: the execution was being taken down")),
         }
@@ -100,7 +137,7 @@ impl<T> JoinHandle<T> {
     pub fn is_finished(&self) -> bool {
         match &self.inner {
             Inner::Std(handle) => handle.is_finished(),
-            Inner::Fiber { id, .. } => has_ended(*id),
+            Inner::Fiber(held) => has_ended(held.id),
             Inner::Never => true,
         }
     }
@@ -183,7 +220,10 @@ impl Builder {
         };
         let name = self.name.map(StdArc::from);
         let (inner, thread) = match start(handle, name.clone(), body, None) {
-            Some((id, packet)) => (Inner::Fiber { id, packet }, Thread::of_fiber(id, name)),
+            Some(held) => {
+                let thread = Thread::of_fiber(held.id, name);
+                (Inner::Fiber(held), thread)
+            }
             None => (Inner::Never, Thread::of_fiber(FiberId(u8::MAX), name)),
         };
         Ok(JoinHandle { inner, thread })
@@ -225,7 +265,7 @@ fn start<'scope, F, T>(
     name: Option<StdArc<str>>,
     body: F,
     scope: Option<&'scope scope::Shared>,
-) -> Option<(FiberId, StdArc<Packet<'scope, T>>)>
+) -> Option<Held<'scope, T>>
 where
     F: FnOnce() -> T + Send,
     T: Send,
@@ -237,6 +277,7 @@ where
         handle.name_next(&name);
     }
     handle.name_end_of_next();
+    let site = Location::caller();
     let packet = StdArc::new(Packet { result: UnsafeCell::new(None), scope });
     let inside = StdArc::clone(&packet);
     let job: Box<dyn FnOnce() + '_> = Box::new(move || {
@@ -246,19 +287,46 @@ where
         }
         // SAFETY: nobody reads it before the thread has ended.
         unsafe { *inside.result.get() = Some(outcome) };
-        finish(inside);
-        if let Some(handle) = execution() {
-            let address = handle.end_address(handle.thread());
-            handle.access(Action::Exit, address, Effect::Write, std::sync::atomic::Ordering::Relaxed, 1);
-        }
+        leave(inside, site);
     });
     // SAFETY: a thread does not outlive what it borrows: the callers ask for 'static, or wait for their threads. If
     // the run is taken down first, the youngest stacks are unwound first.
     let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(job) };
-    Some((handle.spawn(Job::Own(job)), packet))
+    let id = handle.spawn(Job::Own(job));
+    Some(Held { id, packet: Some(packet), site })
 }
 
-/// The last things a thread does: it lets go of its result, if nobody is to have it, and of its thread-local values.
+/// A thread with a handle ends: a step of its own. It lets go of its result, and only then of its thread-local values.
+fn leave<T>(packet: StdArc<Packet<'_, T>>, site: &'static Location<'static>) {
+    let mut last = false;
+    if let Some(handle) = execution().filter(|handle| !handle.doomed()) {
+        // Should the run be taken down here, there is nothing to unwind but this.
+        drop(panics::run(|| {
+            let address = handle.end_address(handle.thread());
+            handle.point(Intent::at(Action::Exit, address, site));
+            last = StdArc::strong_count(&packet) == 1;
+            if last {
+                handle.access(Action::Exit, address, Effect::Write, Ordering::Relaxed, 1);
+            } else {
+                handle.exits();
+            }
+            handle.scrub_deep();
+        }));
+    }
+    let dropped = panics::run(move || drop(packet));
+    if let Some(handle) = execution() {
+        if let Err(payload) = &dropped {
+            handle.panicked(payload.as_ref());
+        }
+        // The end of a scope waits until the result is dropped.
+        if last {
+            handle.exits();
+        }
+    }
+    finish(());
+}
+
+/// The last things a thread does that has no handle: it lets go of its result, and of its thread-local values.
 fn finish<R>(result: R) {
     let mut dropped = if std::mem::needs_drop::<R>() { panics::run(move || drop(result)) } else { Ok(()) };
     while let Some(handle) = execution() {
@@ -336,9 +404,8 @@ fn has_ended(thread: FiberId) -> bool {
     let Some(handle) = execution() else { return true };
     let address = handle.end_address(thread);
     handle.point(Intent::new(Action::IsFinished, address));
-    let ended = handle.finished(thread);
-    let order = std::sync::atomic::Ordering::Relaxed;
-    handle.access(Action::IsFinished, address, Effect::Read, order, u64::from(ended));
+    let ended = handle.exited(thread);
+    handle.access(Action::IsFinished, address, Effect::Read, Ordering::Relaxed, u64::from(ended));
     handle.detail(|| ended.to_string());
     handle.scrub_deep();
     ended

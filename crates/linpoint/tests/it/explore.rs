@@ -100,7 +100,7 @@ fn steps_that_do_not_matter_are_left_out() {
     let counterexample = explored.counterexample.expect("an update is lost");
     let schedule = &counterexample.schedule;
     assert!(counterexample.headline.contains("an update was lost"), "{counterexample}");
-    assert!(schedule.contains("3 steps of thread 1 left out"), "{schedule}");
+    assert!(schedule.contains("4 steps of thread 1 left out"), "{schedule}");
     assert!(!schedule.contains("own.load"), "{schedule}");
 }
 

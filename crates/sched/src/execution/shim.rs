@@ -30,6 +30,10 @@ pub(super) struct State {
     whims: Box<u32>,
     /// The ends of the threads, as locations.
     ends: Box<[u8; ThreadSet::CAPACITY]>,
+    /// Those whose end others can see, though they may still have values of their own to drop.
+    exited: ThreadSet,
+    /// Those of them that had, with what they had done by then ([`Handle::post`]).
+    lingering: Vec<(ThreadId, u32)>,
     names: Vec<(ThreadId, Arc<str>)>,
     /// Cells touched so far.
     cells: u32,
@@ -110,6 +114,8 @@ impl State {
             tokens: Box::new([const { AtomicBool::new(false) }; ThreadSet::CAPACITY]),
             whims: Box::new(0),
             ends: Box::new([0; ThreadSet::CAPACITY]),
+            exited: ThreadSet::EMPTY,
+            lingering: Vec::new(),
             names: Vec::new(),
             cells: 0,
             posts: 0,
@@ -144,6 +150,8 @@ impl State {
         for token in &self.tokens[..threads] {
             token.store(false, Ordering::Relaxed);
         }
+        self.exited = ThreadSet::EMPTY;
+        self.lingering.clear();
         self.names.clear();
         *self.whims = 0;
         self.cells = 0;
@@ -576,6 +584,40 @@ impl Handle {
     /// The end of a thread, as an address.
     pub(crate) fn end_address(self, thread: ThreadId) -> usize {
         std::ptr::from_ref(&self.execution().shims.ends[thread.index()]).addr()
+    }
+
+    /// The end of the running thread is there for others to see. It may have values of its own to drop yet: whoever joins it waits
+    /// for that, and nobody else does.
+    #[inline(never)]
+    pub(crate) fn exits(self) {
+        let thread = self.thread();
+        let lingers = !self.locals().is_empty();
+        let post = if lingers { self.post() } else { 0 };
+        self.access(Action::Exit, self.end_address(thread), Effect::Write, Ordering::Relaxed, 1);
+        let _outside = heap::Outside::enter();
+        let shims = &mut self.execution().shims;
+        shims.exited.insert(thread);
+        shims.lingering.retain(|one| one.0 != thread);
+        if lingers {
+            shims.lingering.push((thread, post));
+        }
+    }
+
+    /// Is the end of `thread` there for others to see?
+    pub(crate) fn exited(self, thread: ThreadId) -> bool {
+        self.finished(thread) || self.execution().shims.exited.contains(thread)
+    }
+
+    /// Notes that the running thread saw the end of `thread`, and did not wait for what that one dropped after it.
+    pub(crate) fn saw_exit(self, thread: ThreadId) {
+        let lingering = self.execution().shims.lingering.iter().find(|one| one.0 == thread).map(|one| one.1);
+        match lingering {
+            None => self.joined(thread),
+            Some(post) => {
+                self.take(post);
+                self.access(Action::Join, self.end_address(thread), Effect::Read, Ordering::Relaxed, 1);
+            }
+        }
     }
 
     /// The name of `thread`, if it was given one.

@@ -1,6 +1,7 @@
 //! Threads that borrow: `scope`.
 //!
-//! At its end a scope waits for its threads, in one step, unless its owner has joined them all by hand.
+//! At its end a scope waits for its threads, in one step, unless its owner has joined them all by hand. As in std, it does not wait
+//! until they have dropped their thread-local values.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc as StdArc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{Builder, Packet, Result, Thread, has_ended, start, wait_for_end};
+use super::{Builder, Held, Result, Thread, has_ended, start, wait_for_end};
 use crate::event::{Action, Intent, ThreadId as FiberId, ThreadSet, Wait};
 use crate::execution::{Handle, current as execution};
 
@@ -53,7 +54,7 @@ pub struct ScopedJoinHandle<'scope, T> {
 
 enum Inner<'scope, T> {
     Std(std::thread::ScopedJoinHandle<'scope, T>),
-    Fiber { id: FiberId, packet: StdArc<Packet<'scope, T>>, shared: &'scope Shared },
+    Fiber(Held<'scope, T>, &'scope Shared),
     Never,
 }
 
@@ -114,7 +115,7 @@ static ALL_ENDED: Wait = {
         let shared = unsafe { &*object.cast::<Shared>() };
         let mut left = ThreadSet::EMPTY;
         for thread in shared.left().iter() {
-            if execution().is_some_and(|handle| !handle.finished(thread)) {
+            if execution().is_some_and(|handle| !handle.exited(thread)) {
                 left.insert(thread);
             }
         }
@@ -137,7 +138,7 @@ fn wait_for_all(handle: Handle, shared: &Shared) {
         unsafe { Intent::waiting(Action::Join, address, &ALL_ENDED, std::ptr::from_ref(shared).cast()) };
     handle.wait(intent);
     for thread in shared.left().iter() {
-        handle.joined(thread);
+        handle.saw_exit(thread);
     }
 }
 
@@ -175,10 +176,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         };
         let name = builder.name.map(StdArc::from);
         Ok(match start(handle, name.clone(), body, Some(shared)) {
-            Some((id, packet)) => {
-                shared.threads.fetch_or(1 << id.0, Ordering::Relaxed);
-                let thread = Thread::of_fiber(id, name);
-                ScopedJoinHandle { inner: Inner::Fiber { id, packet, shared }, thread }
+            Some(held) => {
+                shared.threads.fetch_or(1 << held.id.0, Ordering::Relaxed);
+                let thread = Thread::of_fiber(held.id, name);
+                ScopedJoinHandle { inner: Inner::Fiber(held, shared), thread }
             }
             None => {
                 let thread = Thread::of_fiber(FiberId(u8::MAX), name);
@@ -197,14 +198,15 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn join(self) -> Result<T> {
         match self.inner {
             Inner::Std(handle) => handle.join(),
-            Inner::Fiber { id, packet, shared } => {
+            Inner::Fiber(held, shared) => {
+                let id = held.id;
                 if let Some(handle) = execution() {
                     wait_for_end(handle, id);
                     if handle.thread() == shared.owner && handle.finished(id) {
                         shared.threads.fetch_and(!(1 << id.0), Ordering::Relaxed);
                     }
                 }
-                packet.take()
+                held.take()
             }
             Inner::Never => Err(Box::new("the thread was not started: the execution was being taken down")),
         }
@@ -220,7 +222,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn is_finished(&self) -> bool {
         match &self.inner {
             Inner::Std(handle) => handle.is_finished(),
-            Inner::Fiber { id, .. } => has_ended(*id),
+            Inner::Fiber(held, _) => has_ended(held.id),
             Inner::Never => true,
         }
     }

@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use linpoint_sched::thread;
+use linpoint_sched::{Limits, thread};
 use std::sync::Arc;
 
-use crate::explore::{first_failure, outcomes, outcomes_with_panics};
+use crate::explore::{first_failure, outcomes, outcomes_with_panics, same_by_all};
 
 #[test]
 fn store_buffering_never_reads_two_zeros() {
@@ -23,8 +23,8 @@ fn store_buffering_never_reads_two_zeros() {
         (mine, child.join().unwrap())
     });
     assert_eq!(found.fine(), [(0, 1), (1, 0), (1, 1)]);
-    // Two steps each in every order, and the join after the child: 6, where the child may end first or last.
-    assert_eq!(found.schedules, 6);
+    // Two steps and an end, and two steps, in every order, and the join after the end.
+    assert_eq!(found.schedules, 10);
 }
 
 #[test]
@@ -117,7 +117,8 @@ fn is_finished_is_seen_both_ways() {
         ended
     });
     assert_eq!(found.fine(), [false, true]);
-    assert_eq!(found.schedules, 2);
+    // Before the store, between it and the end of the thread, and after that.
+    assert_eq!(found.schedules, 3);
 }
 
 #[test]
@@ -318,4 +319,121 @@ fn outside_an_exploration_threads_are_real() {
     thread::park_timeout(Duration::from_micros(1));
     let done = thread::spawn(|| ());
     while !done.is_finished() {}
+}
+
+/// What a thread did is there before its end is.
+#[test]
+fn a_thread_that_did_everything_may_not_have_ended() {
+    let found = outcomes(|| {
+        let child = thread::spawn(|| {});
+        let ended = child.is_finished();
+        child.join().unwrap();
+        ended
+    });
+    assert_eq!(found.fine(), [false, true]);
+    let found = outcomes(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let child = thread::spawn(move || other.store(true, SeqCst));
+        let seen = flag.load(SeqCst);
+        let ended = child.is_finished();
+        child.join().unwrap();
+        (seen, ended)
+    });
+    assert_eq!(found.fine(), [(false, false), (false, true), (true, false), (true, true)]);
+}
+
+/// The result of a thread whose handle goes is dropped by whoever lets go of it last.
+#[test]
+fn a_result_that_nobody_takes() {
+    use linpoint_sched::sync::Arc;
+    let program = || {
+        let shared = Arc::new(0);
+        let other = Arc::clone(&shared);
+        drop(thread::spawn(move || other));
+        Arc::strong_count(&shared)
+    };
+    assert_eq!(outcomes(program).fine(), [1, 2]);
+    same_by_all(&Limits::default(), program);
+    struct Last(Option<thread::ThreadId>, std::sync::Arc<std::sync::Mutex<Option<bool>>>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            *self.1.lock().unwrap() = Some(self.0 == Some(thread::current().id()));
+        }
+    }
+    let found = outcomes(|| {
+        let by_main = std::sync::Arc::default();
+        let last = Last(Some(thread::current().id()), std::sync::Arc::clone(&by_main));
+        drop(thread::spawn(move || last));
+        AtomicBool::new(false).load(SeqCst);
+        let by_main = *by_main.lock().unwrap();
+        by_main
+    });
+    // By the handle, or by the thread, which may not have come to that.
+    assert_eq!(found.fine(), [None, Some(false), Some(true)]);
+}
+
+struct Late(RefCell<Option<Arc<AtomicU32>>>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        if let Some(shared) = &*self.0.borrow() {
+            shared.store(1, SeqCst);
+        }
+    }
+}
+
+linpoint_sched::thread_local! {
+    static LATE: Late = const { Late(RefCell::new(None)) };
+}
+
+/// As in std: who joins a thread waits for the destructors of its values, and nobody else does.
+#[test]
+fn destructors_of_values_of_a_thread_come_late() {
+    let leave = |shared: &Arc<AtomicU32>| {
+        let shared = Arc::clone(shared);
+        move || LATE.with(|late| *late.0.borrow_mut() = Some(shared))
+    };
+    let scope = || {
+        let shared = Arc::new(AtomicU32::new(0));
+        thread::scope(|scope| drop(scope.spawn(leave(&shared))));
+        shared.load(SeqCst)
+    };
+    assert_eq!(outcomes(scope).fine(), [0, 1]);
+    same_by_all(&Limits::default(), scope);
+    let joined = || {
+        let shared = Arc::new(AtomicU32::new(0));
+        thread::scope(|scope| scope.spawn(leave(&shared)).join().unwrap());
+        shared.load(SeqCst)
+    };
+    assert_eq!(outcomes(joined).fine(), [1]);
+    let looked = || {
+        let shared = Arc::new(AtomicU32::new(0));
+        let child = thread::spawn(leave(&shared));
+        let ended = child.is_finished();
+        let seen = shared.load(SeqCst);
+        child.join().unwrap();
+        (ended, seen, shared.load(SeqCst))
+    };
+    assert_eq!(outcomes(looked).fine(), [(false, 0, 1), (false, 1, 1), (true, 0, 1), (true, 1, 1)]);
+    same_by_all(&Limits::default(), looked);
+}
+
+/// Two threads of a scope, one of which has a value to drop, and what the owner of the scope does after it.
+#[test]
+fn the_end_of_a_scope_by_every_search() {
+    let found = same_by_all(&Limits::default(), || {
+        let shared = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&shared);
+        let count = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| count.fetch_add(1, SeqCst));
+            scope.spawn(|| {
+                LATE.with(|late| *late.0.borrow_mut() = Some(other));
+                count.fetch_add(1, SeqCst);
+            });
+        });
+        (count.load(SeqCst), shared.load(SeqCst))
+    });
+    assert_eq!(found.len(), 2, "{found:?}");
 }
