@@ -207,13 +207,19 @@ impl Condvar {
         let mut waiter = self.begin(handle, guard, None);
         handle.point(Intent::new(Action::Wake, self.address()));
         let woken = waiter.leave();
-        handle.visit(Action::Wake, self.address(), Ordering::Relaxed, Some(woken));
-        handle.detail(|| if woken { "notified" } else { "timed out" }.to_owned());
-        if !woken {
+        // One that wakes up without a reason does not say that the time is up.
+        let timed_out = !woken && !waiter.fickle;
+        handle.visit(Action::Wake, self.address(), Ordering::Relaxed, Some(!timed_out));
+        handle.detail(|| match (woken, timed_out) {
+            (true, _) => "notified".to_owned(),
+            (false, true) => "timed out".to_owned(),
+            (false, false) => "without a reason".to_owned(),
+        });
+        if timed_out {
             handle.yields();
         }
         handle.scrub_deep();
-        with(lock.lock_again(handle), WaitTimeoutResult(!woken))
+        with(lock.lock_again(handle), WaitTimeoutResult(timed_out))
     }
 
     /// Waits as long as `condition` holds, at most for a time.
@@ -292,8 +298,7 @@ impl Condvar {
     #[track_caller]
     fn begin<T>(&self, handle: Handle, guard: MutexGuard<'_, T>, changed: Option<bool>) -> Waiter<'_> {
         handle.point(Intent::new(Action::Wait, self.address()));
-        // A wait with a timeout wakes up at any time as it is.
-        let fickle = whim::strikes(handle, changed.is_some());
+        let fickle = whim::strikes(handle, true);
         guard.release(handle);
         let thread = handle.thread();
         self.model_of(handle).waiting.insert(thread);

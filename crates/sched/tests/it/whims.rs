@@ -148,3 +148,41 @@ fn a_thread_that_parks_may_go_on_without_a_reason() {
     assert_eq!(outcomes(1, program).fine(), [false, true]);
     same_by_all(&Limits { spurious: 2, ..Limits::default() }, program);
 }
+
+/// A wait with a timeout may wake up without a reason too, and then its time is not up.
+#[test]
+fn a_wait_with_a_timeout_wakes_up_without_a_reason() {
+    let program = |notifies: bool| {
+        move || {
+            let pair = Arc::new((Mutex::new(()), Condvar::new()));
+            let other = Arc::clone(&pair);
+            let guard = pair.0.lock().unwrap();
+            let child = thread::spawn(move || {
+                if notifies {
+                    other.1.notify_one();
+                }
+            });
+            let timed_out = pair.1.wait_timeout(guard, std::time::Duration::from_secs(1)).unwrap().1.timed_out();
+            child.join().unwrap();
+            timed_out
+        }
+    };
+    assert_eq!(outcomes(0, program(false)).fine(), [true]);
+    for notifies in [false, true] {
+        let limits = Limits { spurious: 1, ..Limits::default() };
+        assert_eq!(outcomes_within(limits.clone(), program(notifies)).fine(), [false, true]);
+        same_by_all(&limits, program(notifies));
+    }
+    let looked = || {
+        let (lock, condvar) = (Mutex::new(()), Condvar::new());
+        let looks = std::cell::Cell::new(0);
+        let waits = |_: &mut ()| looks.replace(looks.get() + 1) < 3;
+        let guard = lock.lock().unwrap();
+        let second = std::time::Duration::from_secs(1);
+        let timed_out = condvar.wait_timeout_while(guard, second, waits).unwrap().1.timed_out();
+        (looks.get(), timed_out)
+    };
+    let limits = Limits { spurious: 2, ..Limits::default() };
+    // The fourth look says that there is nothing to wait for.
+    assert_eq!(outcomes_within(limits, looked).fine(), [(2, true), (3, true), (4, false)]);
+}
