@@ -232,7 +232,8 @@ fn one_run(
         Some(found) => Some(violation_of(found, &replayed.steps)),
         None => without_an_end(program, (workload, mode, bounds), &schedule),
     };
-    let why = wrong.as_ref().map_or_else(String::new, |found| reason(program, workload.threads.len(), found, text));
+    let why =
+        wrong.as_ref().map_or_else(String::new, |found| reason(program, workload.threads.len(), found, text));
     let mut out = match &wrong {
         Some(_) => format!("violated: {why}\n\n"),
         None => "unknown: this run is as it should be so far; other runs were not looked at\n\n".to_owned(),

@@ -99,7 +99,8 @@ impl Counterexample {
             // What does not come again under the same schedule is not told as if it did.
             other => {
                 let other = other.map(|(confirmed, ..)| confirmed.fault.name().to_string());
-                let failure = finding.fault.name().not_again(other.as_deref(), execution.record().steps.len());
+                let failure =
+                    finding.fault.name().not_again(other.as_deref(), execution.record().steps.len());
                 let finding = Finding { fault: Fault::Failure(failure), ..finding };
                 draw(check, &scenario, &finding, (&Trace::default(), &[]), Vec::new())
             }

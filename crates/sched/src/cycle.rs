@@ -1,6 +1,8 @@
 //! The cycle of an execution that goes round for ever.
 //!
 //! Where an execution is cut off because it took too many steps, its last steps usually are the same few, again and again.
+//! The same are steps that touch the same in the same way, and find or leave the same values there: a loop that counts goes on for
+//! long, and need not go on for ever. Values are not noted of every step, so the execution is made once more to see them.
 //! They are a livelock if the cycle is fair: whoever could go at every step of it takes one in it. Then nobody can ever
 //! break it who has not had the chance. What is told are the threads that turn, and one turn.
 
@@ -21,9 +23,11 @@ const LONGEST: usize = 512;
 /// As often must the same have happened.
 const TURNS: usize = 4;
 
-/// The shortest cycle in which `run` ends, if it is fair.
-pub fn cycle(run: &Run) -> Option<Cycle> {
+/// The shortest cycle in which `run` ends, if it is fair. `values` stand for what each step found or left; empty where that is not
+/// known.
+pub fn cycle(run: &Run, values: &[u64]) -> Option<Cycle> {
     let steps = run.steps.len();
+    let same = |run: &Run, a: usize, b: usize| same(run, a, b) && values.get(a) == values.get(b);
     let length = (1..=LONGEST.min(steps / TURNS))
         .find(|&length| (steps - (TURNS - 1) * length..steps).all(|at| same(run, at, at - length)))?;
     let last = &run.steps[steps - length..];

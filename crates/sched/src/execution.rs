@@ -155,6 +155,10 @@ pub struct Execution {
     held_back: bool,
     /// A loop that is being tried.
     probing: Option<probe::Probe>,
+    /// Are the values noted that steps find or leave, because a run took too many steps ([`crate::cycle`])?
+    valuing: bool,
+    /// A hash of them for each step, if they are.
+    values: Vec<u64>,
     /// The schedule of a run that is made again.
     again: Vec<ThreadId>,
     /// Are states compared?
@@ -229,6 +233,8 @@ impl Execution {
             newly_fair: false,
             held_back: false,
             probing: None,
+            valuing: false,
+            values: Vec::new(),
             again: Vec::new(),
             compares: false,
             hidden_state: false,
@@ -249,6 +255,7 @@ impl Execution {
         let follows = strategy.follows();
         self.shims.next_run(&mut self.run);
         self.newly_fair = false;
+        self.valuing = false;
         self.reset(follows);
         self.prefix = strategy.prefix();
         self.keeps_going = strategy.keeps_going();
@@ -395,7 +402,8 @@ impl Execution {
     fn reset(&mut self, follows: bool) {
         self.shims.reset(self.run.threads.len(), follows);
         self.watching = self.suspicious || self.compares;
-        self.quiet = !self.watching && self.recorder.is_none();
+        self.quiet = !self.watching && self.recorder.is_none() && !self.valuing;
+        self.values.clear();
         self.suspected = false;
         self.run.clear();
         self.current = ThreadId(0);

@@ -462,9 +462,15 @@ impl Execution {
 
     /// The run has become too long: a livelock, if it only goes round, and nobody could break that.
     fn goes_on(&mut self) -> Failure {
-        let Some(Cycle { from, length }) = cycle(&self.run) else {
+        let Some(Cycle { from, length }) = cycle(&self.run, &self.values) else {
             return Failure::TooLong { steps: self.limits.steps };
         };
+        if !self.valuing {
+            // It is one if the values are the same in every turn: the run is made again to see them.
+            self.valuing = true;
+            self.suspected = true;
+            self.disturb();
+        }
         let goes =
             self.run.steps[from..from + length].iter().fold(0u64, |sum, step| sum | 1u64 << step.thread.0);
         let turns = |waiting: &Waiting| goes >> waiting.thread.0 & 1 == 1;

@@ -99,7 +99,8 @@ impl Handle {
             thread.action = action;
             thread.waits = wait.is_some();
             thread.loc = loc;
-            let short = known && me.mode == Mode::Exploring && !me.compares && !me.claiming.made;
+            let short =
+                known && me.mode == Mode::Exploring && !me.compares && !me.claiming.made && !me.valuing;
             thread.address = if short { address } else { 0 };
             thread.site = site;
             thread.place = place;
@@ -363,6 +364,9 @@ impl Handle {
             me.locations.set_bits(loc, bits);
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 me.run.accesses.push(Access { loc, effect, action, ordering });
+                if me.valuing {
+                    me.note_value(bits);
+                }
                 if me.claiming.made {
                     self.claimed_access(address, effect, bits);
                     claims::clean_up();
@@ -666,6 +670,15 @@ impl Handle {
 }
 
 impl Execution {
+    /// The running step found or left this.
+    #[cold]
+    fn note_value(&mut self, bits: u64) {
+        self.values.resize(self.run.steps.len(), 0);
+        if let Some(value) = self.values.last_mut() {
+            *value = (value.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+
     /// The running thread has taken many steps.
     #[cold]
     fn yields_in_long_runs(&mut self) {

@@ -289,3 +289,35 @@ fn whoever_goes_round_alone_for_ever_is_found() {
         turns
     });
 }
+
+/// What goes on for long and changes all the while is no livelock: it may end, later than the limit.
+#[test]
+fn what_counts_does_not_go_round() {
+    let short = |program: &dyn Fn()| {
+        let limits = Limits { steps: 100, ..Limits::default() };
+        let mut execution = Execution::new(limits);
+        let run = execution.run(program, &mut Dfs::new());
+        match &run.ending {
+            Ending::Failed(failure) => failure.name(),
+            _ => "nothing",
+        }
+    };
+    let stores = || {
+        let shared = AtomicU32::new(0);
+        (0..101).for_each(|value| shared.store(value, SeqCst));
+    };
+    assert_eq!(short(&stores), "too many steps");
+    let adds = || {
+        let shared = AtomicU32::new(0);
+        while shared.fetch_add(1, SeqCst) < 200 {}
+    };
+    assert_eq!(short(&adds), "too many steps");
+    let there_and_back = || {
+        let shared = AtomicU32::new(0);
+        loop {
+            shared.fetch_add(1, SeqCst);
+            shared.fetch_sub(1, SeqCst);
+        }
+    };
+    assert_eq!(short(&there_and_back), "livelock");
+}

@@ -162,7 +162,8 @@ fn a_wait_with_a_timeout_wakes_up_without_a_reason() {
                     other.1.notify_one();
                 }
             });
-            let timed_out = pair.1.wait_timeout(guard, std::time::Duration::from_secs(1)).unwrap().1.timed_out();
+            let timed_out =
+                pair.1.wait_timeout(guard, std::time::Duration::from_secs(1)).unwrap().1.timed_out();
             child.join().unwrap();
             timed_out
         }
