@@ -159,14 +159,19 @@ impl DataRaces {
             | Action::TrySend
             | Action::Receive
             | Action::TryReceive => {}
-            Action::Lock | Action::TryLock if access.effect.writes() => {
+            Action::Lock | Action::TryLock | Action::WriteLock if access.effect.writes() => {
                 self.pick_up(thread, Key::Write(loc));
                 self.pick_up(thread, Key::Readers(loc));
             }
             Action::ReadLock | Action::TryReadLock if access.effect.writes() => {
                 self.pick_up(thread, Key::Write(loc));
             }
-            Action::Lock | Action::TryLock | Action::ReadLock | Action::TryReadLock => {}
+            Action::Lock
+            | Action::TryLock
+            | Action::WriteLock
+            | Action::AwaitReaders
+            | Action::ReadLock
+            | Action::TryReadLock => {}
             // The last reference comes after what was done through the others.
             Action::ArcDrop | Action::ArcUpgrade | Action::ArcUnique => {
                 if acquires(access.ordering) {

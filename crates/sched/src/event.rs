@@ -199,6 +199,10 @@ pub enum Action {
     ArcCount,
     /// The handle of a thread goes, and perhaps the thread's result with it.
     Detach,
+    /// A writer takes a read-write lock, or begins to wait for its readers.
+    WriteLock,
+    /// A writer waits for readers from here on.
+    AwaitReaders,
 }
 
 impl Action {
@@ -281,6 +285,8 @@ impl Action {
             Action::ArcUnique => "look for other references",
             Action::ArcCount => "count references",
             Action::Detach => "let go of the thread",
+            Action::WriteLock => "write lock",
+            Action::AwaitReaders => "wait for readers",
         }
     }
 }

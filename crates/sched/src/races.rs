@@ -196,8 +196,12 @@ fn could_go(run: &Run, clocks: &Clocks, waiter: &Waiter, writes: &[u32], g: usiz
         run.accesses_of(g).iter().find(|access| access.effect != Effect::Read && access.loc.is_memory());
     match (kind.map(|access| access.action), waiter.action) {
         (Some(Action::Unlock | Action::ReadUnlock), Action::Lock)
-        | (Some(Action::Unlock), Action::ReadLock) => Could::No,
-        (Some(Action::Lock | Action::TryLock), Action::Lock | Action::ReadLock) => Could::Yes,
+        // A writer that comes while others read begins to wait: it can go.
+        | (Some(Action::Unlock), Action::ReadLock | Action::WriteLock) => Could::No,
+        (
+            Some(Action::Lock | Action::TryLock | Action::WriteLock),
+            Action::Lock | Action::ReadLock | Action::WriteLock,
+        ) => Could::Yes,
         (Some(Action::Exit), Action::Join) => Could::No,
         _ => Could::Unknown,
     }

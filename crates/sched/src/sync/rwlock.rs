@@ -1,8 +1,9 @@
 //! `std::sync::RwLock`, built as [`Mutex`](super::Mutex) is.
 //!
-//! Whenever nobody writes, a reader may enter, also while a writer waits: std leaves the preference open, and here
-//! every order is explored. What std may do beyond that is to let a reader that holds the lock already wait for a
-//! writer that waits for it; that deadlock is not explored.
+//! Std leaves the preference open, and every order is explored. A writer that comes while others read begins to wait, in a step
+//! of its own, and from there on no more readers enter, as with std's lock on Linux: so a thread that reads twice may
+//! wait for a writer that waits for it. A lock that lets readers pass writers does nothing that is not seen where the writer comes
+//! later, for nobody else can tell that it waits.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -33,6 +34,8 @@ struct Model {
     count: AtomicU32,
     /// The readers, as a [`ThreadSet`]; a thread that reads twice is in it once.
     readers: AtomicU64,
+    /// The writers that wait for readers, as a [`ThreadSet`].
+    waiting: AtomicU64,
 }
 
 // SAFETY: the value is reached through guards, many that read or one that writes, or with the lock to oneself.
@@ -72,12 +75,18 @@ unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 
 impl Model {
-    fn may_read(&self) -> bool {
+    /// Does nobody write?
+    fn is_unwritten(&self) -> bool {
         self.writer.load(Ordering::Relaxed) == 0
     }
 
+    fn may_read(&self) -> bool {
+        let held_up = self.count.load(Ordering::Relaxed) > 0 && self.waiting.load(Ordering::Relaxed) != 0;
+        self.is_unwritten() && !held_up
+    }
+
     fn may_write(&self) -> bool {
-        self.may_read() && self.count.load(Ordering::Relaxed) == 0
+        self.is_unwritten() && self.count.load(Ordering::Relaxed) == 0
     }
 
     fn holders(&self) -> ThreadSet {
@@ -104,11 +113,26 @@ unsafe fn holders(object: *const ()) -> ThreadSet {
     unsafe { (*object.cast::<Model>()).holders() }
 }
 
-/// Until nobody writes.
+unsafe fn holders_and_waiting(object: *const ()) -> ThreadSet {
+    // SAFETY: as above.
+    let model = unsafe { &*object.cast::<Model>() };
+    ThreadSet(model.holders().0 | model.waiting.load(Ordering::Relaxed))
+}
+
+/// Until nobody writes, nor waits for readers to do so.
 static READABLE: Wait = {
     unsafe fn ready(object: *const ()) -> bool {
         // SAFETY: the thread that waits borrows the lock.
         unsafe { (*object.cast::<Model>()).may_read() }
+    }
+    Wait { ready, held_by: holders_and_waiting }
+};
+
+/// Until nobody writes.
+static UNWRITTEN: Wait = {
+    unsafe fn ready(object: *const ()) -> bool {
+        // SAFETY: the thread that waits borrows the lock.
+        unsafe { (*object.cast::<Model>()).is_unwritten() }
     }
     Wait { ready, held_by: holders }
 };
@@ -127,7 +151,12 @@ impl<T> RwLock<T> {
     pub const fn new(value: T) -> RwLock<T> {
         RwLock {
             real: std::sync::RwLock::new(()),
-            model: Model { writer: AtomicU32::new(0), count: AtomicU32::new(0), readers: AtomicU64::new(0) },
+            model: Model {
+                writer: AtomicU32::new(0),
+                count: AtomicU32::new(0),
+                readers: AtomicU64::new(0),
+                waiting: AtomicU64::new(0),
+            },
             poisoned: AtomicBool::new(false),
             value: UnsafeCell::new(value),
         }
@@ -198,8 +227,26 @@ impl<T: ?Sized> RwLock<T> {
             return self.write_guard(Some(real));
         };
         // SAFETY: the lock is borrowed for longer than the thread stands at the point.
+        let intent = unsafe { Intent::waiting(Action::WriteLock, self.address(), &UNWRITTEN, self.model()) };
+        let granted = handle.wait(intent);
+        if self.model.may_write() || handle.doomed() {
+            return self.enter_write(handle, Action::WriteLock, granted);
+        }
+        /// It waits no more, however this ends.
+        struct Waits<'a>(&'a Model, u64);
+        impl Drop for Waits<'_> {
+            fn drop(&mut self) {
+                self.0.waiting.fetch_and(!self.1, Ordering::Relaxed);
+            }
+        }
+        let waits = Waits(&self.model, 1 << handle.thread().0);
+        self.model.waiting.fetch_or(waits.1, Ordering::Relaxed);
+        handle.lock_access(Action::AwaitReaders, self.address(), Ordering::Relaxed, Some(true));
+        handle.scrub_deep();
+        // SAFETY: as above.
         let intent = unsafe { Intent::waiting(Action::Lock, self.address(), &WRITABLE, self.model()) };
         let granted = handle.wait(intent);
+        drop(waits);
         self.enter_write(handle, Action::Lock, granted)
     }
 

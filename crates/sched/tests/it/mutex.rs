@@ -3,10 +3,10 @@
 use std::sync::TryLockError;
 
 use linpoint_sched::sync::{Mutex, RwLock};
-use linpoint_sched::thread;
+use linpoint_sched::{Limits, thread};
 use std::sync::Arc;
 
-use crate::explore::{first_failure, outcomes, outcomes_with_panics};
+use crate::explore::{first_failure, outcomes, outcomes_with_panics, same_by_all};
 
 #[test]
 fn increments_under_a_lock_are_never_lost() {
@@ -263,4 +263,56 @@ fn outside_an_exploration_both_lock_real_threads() {
     let mut alone = Mutex::new(vec![1]);
     alone.get_mut().unwrap().push(2);
     assert_eq!(alone.into_inner().unwrap(), [1, 2]);
+}
+
+/// Std documents it: a reader may wait for a writer that waits for readers, among them the same thread.
+#[test]
+fn reading_twice_beside_a_writer_can_deadlock() {
+    let twice = || {
+        let lock = Arc::new(RwLock::new(0));
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || *other.write().unwrap() = 1);
+        let seen = {
+            let first = lock.read().unwrap();
+            let second = lock.read().unwrap();
+            (*first, *second)
+        };
+        child.join().unwrap();
+        seen
+    };
+    let found = outcomes(twice);
+    assert_eq!(found.failure_names(), ["deadlock"]);
+    assert_eq!(found.set(), [(0, 0), (1, 1)]);
+    same_by_all(&Limits::default(), twice);
+    // Through another thread, which the reader waits for.
+    let through = || {
+        let lock = RwLock::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.write().unwrap() = 1);
+            let _first = lock.read().unwrap();
+            scope.spawn(|| *lock.read().unwrap()).join().unwrap()
+        })
+    };
+    assert!(same_by_all(&Limits::default(), through).contains("deadlock"));
+    // Who does not wait is told that it would have to.
+    let tries = || {
+        let lock = RwLock::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.write().unwrap() = 1);
+            let _first = lock.read().unwrap();
+            lock.try_read().is_ok()
+        })
+    };
+    assert_eq!(outcomes(tries).fine(), [false, true]);
+    same_by_all(&Limits::default(), tries);
+    // Readers on several threads and two writers, each of which goes on.
+    let fine = same_by_all(&Limits::default(), || {
+        let lock = RwLock::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.write().unwrap() += 1);
+            scope.spawn(|| *lock.write().unwrap() += 2);
+            *lock.read().unwrap()
+        })
+    });
+    assert_eq!(fine.len(), 4, "{fine:?}");
 }
