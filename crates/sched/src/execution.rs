@@ -55,7 +55,8 @@ thread_local! {
 /// What bounds a single execution.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Bytes of stack for a thread of the program.
+    /// Bytes of stack for a thread of the program, unless [`crate::thread::Builder::stack_size`] asks for more: as many as std's
+    /// threads have. What is not used costs nothing, but on the first execution.
     pub stack_size: usize,
     /// Steps after which an execution is taken to go on for ever.
     pub steps: usize,
@@ -71,7 +72,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { stack_size: 256 << 10, steps: 20_000, panics_fail: true, free_leaks: false, spurious: 0 }
+        Limits { stack_size: 2 << 20, steps: 20_000, panics_fail: true, free_leaks: false, spurious: 0 }
     }
 }
 
@@ -497,18 +498,25 @@ impl Execution {
         }
     }
 
-    /// A new thread, standing before its start.
-    fn add_thread(&mut self, parent: Option<ThreadId>, job: Job) -> Result<ThreadId, Failure> {
+    /// A new thread, standing before its start, with a stack of at least so many bytes.
+    fn add_thread(
+        &mut self,
+        parent: Option<ThreadId>,
+        job: Job,
+        stack_size: usize,
+    ) -> Result<ThreadId, Failure> {
         let index = self.run.threads.len();
         if index >= ThreadSet::CAPACITY {
             let text = format!("the program created more than {} threads", ThreadSet::CAPACITY);
             return Err(Failure::Misuse(text));
         }
         if index == self.fibers.len() {
-            let fiber = Fiber::take(self.limits.stack_size)
-                .map_err(|error| Failure::Misuse(format!("no stack for another thread: {error}")))?;
+            let fiber = Fiber::take(self.limits.stack_size.max(stack_size)).map_err(no_stack)?;
             self.fibers.push(Box::new(fiber));
             self.threads.push(Thread::default());
+        } else if stack_size > self.fibers[index].stack_size() {
+            let fiber = Fiber::take(stack_size).map_err(no_stack)?;
+            std::mem::replace(&mut *self.fibers[index], fiber).give_back();
         }
         let born_at = parent.map_or(0, |parent| self.threads[parent.index()].steps);
         self.threads[index].begin();
@@ -518,6 +526,24 @@ impl Execution {
         self.alive.insert(thread);
         Ok(thread)
     }
+}
+
+#[cold]
+fn no_stack(error: std::io::Error) -> Failure {
+    Failure::Misuse(format!("no stack for another thread: {error}"))
+}
+
+/// The running thread, and the size of its stack, if that is where this address says that a stack overflowed. It is asked by
+/// the handler of a signal.
+pub(crate) fn overflowed(address: usize) -> Option<(ThreadId, usize)> {
+    let this = CURRENT.get();
+    if this.is_null() {
+        return None;
+    }
+    // SAFETY: the execution lives while this is set, and what is read here does not change while the program runs.
+    let (current, fibers) = unsafe { ((*this).current, &*&raw const (*this).fibers) };
+    let fiber = fibers.get(current.index())?;
+    fiber.guards(address).then_some((current, fiber.stack_size()))
 }
 
 impl Drop for Execution {
@@ -547,7 +573,7 @@ unsafe fn drive(this: *mut Execution, program: &dyn Fn()) {
     let root = unsafe { std::mem::transmute::<&dyn Fn(usize), &'static dyn Fn(usize)>(root) };
     // SAFETY: as the caller promises; each reference ends with its statement.
     unsafe {
-        match (*this).add_thread(None, Job::Numbered(root, 0)) {
+        match (*this).add_thread(None, Job::Numbered(root, 0), 0) {
             Ok(thread) => {
                 // Its first announcement is the first decision: nobody else is there to start it.
                 (&mut (*this).threads)[thread.index()].started = true;

@@ -5,10 +5,13 @@
 //! somebody else.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use crate::overflow;
 
 /// What a fiber runs: it must catch the panics of the code it calls.
 pub(crate) enum Job {
@@ -42,6 +45,10 @@ pub(crate) enum Pause {
 pub(crate) struct Fiber {
     coroutine: Coroutine<(), Pause, (), DefaultStack>,
     shared: Rc<Shared>,
+    /// What was asked for.
+    stack_size: usize,
+    /// Where nobody may write, at the end of the stack.
+    guard: Range<usize>,
 }
 
 /// What both sides of a fiber see.
@@ -51,29 +58,42 @@ struct Shared {
 }
 
 thread_local! {
-    /// Fibers of executions that are gone, with their stacks, by size of stack.
-    static POOL: RefCell<Vec<(usize, Fiber)>> = const { RefCell::new(Vec::new()) };
+    /// Fibers of executions that are gone, with their stacks.
+    static POOL: RefCell<Vec<Fiber>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Fiber {
     /// A fiber with a stack of at least `stack_size` bytes: one that was used before on this OS thread, or a new one.
     pub(crate) fn take(stack_size: usize) -> std::io::Result<Fiber> {
         let used = POOL.with_borrow_mut(|pool| {
-            let at = pool.iter().position(|fiber| fiber.0 == stack_size)?;
-            Some(pool.swap_remove(at).1)
+            let at = pool.iter().position(|fiber| fiber.stack_size == stack_size)?;
+            Some(pool.swap_remove(at))
         });
         used.map_or_else(|| Fiber::new(stack_size), Ok)
     }
 
     /// Keeps the fiber for the next execution on this OS thread.
-    pub(crate) fn give_back(self, stack_size: usize) {
+    pub(crate) fn give_back(self) {
         // While the thread ends there is no pool any more, and nobody to use it.
-        let _ = POOL.try_with(|pool| pool.borrow_mut().push((stack_size, self)));
+        let _ = POOL.try_with(|pool| pool.borrow_mut().push(self));
+    }
+
+    /// How large its stack is.
+    pub(crate) fn stack_size(&self) -> usize {
+        self.stack_size
+    }
+
+    /// Is this address one that is touched where the stack overflows?
+    pub(crate) fn guards(&self, address: usize) -> bool {
+        self.guard.contains(&address)
     }
 
     /// A fiber with a stack of at least `stack_size` bytes.
     fn new(stack_size: usize) -> std::io::Result<Fiber> {
+        overflow::prepare();
         let stack = DefaultStack::new(stack_size)?;
+        let limit = stack.limit().get();
+        let guard = limit..limit + overflow::page_size();
         let shared = Rc::new(Shared { job: Cell::new(None), yielder: Cell::new(std::ptr::null()) });
         let inside = Rc::clone(&shared);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), Pause>, ()| {
@@ -85,7 +105,7 @@ impl Fiber {
                 yielder.suspend(Pause::Finished);
             }
         });
-        Ok(Fiber { coroutine, shared })
+        Ok(Fiber { coroutine, shared, stack_size, guard })
     }
 
     /// Gives the fiber its next job, to be started by [`Fiber::resume`].

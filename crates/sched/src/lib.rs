@@ -26,6 +26,7 @@ mod hook_exit;
 mod local;
 mod local_state;
 mod location;
+mod overflow;
 pub mod pace;
 mod panic_count;
 mod panics;

@@ -179,7 +179,7 @@ impl Builder {
         self
     }
 
-    /// Asks for a stack of this size. Inside an exploration every stack has the size that its limits say.
+    /// Asks for a stack of this size. Inside an exploration no stack is smaller than its limits say.
     pub fn stack_size(mut self, size: usize) -> Builder {
         self.stack_size = Some(size);
         self
@@ -219,7 +219,7 @@ impl Builder {
             return Ok(JoinHandle { inner: Inner::Std(inner), thread });
         };
         let name = self.name.map(StdArc::from);
-        let (inner, thread) = match start(handle, name.clone(), body, None) {
+        let (inner, thread) = match start(handle, (name.clone(), self.stack_size), body, None) {
             Some(held) => {
                 let thread = Thread::of_fiber(held.id, name);
                 (Inner::Fiber(held), thread)
@@ -262,7 +262,7 @@ impl Builder {
 #[track_caller]
 fn start<'scope, F, T>(
     handle: Handle,
-    name: Option<StdArc<str>>,
+    (name, stack_size): (Option<StdArc<str>>, Option<usize>),
     body: F,
     scope: Option<&'scope scope::Shared>,
 ) -> Option<Held<'scope, T>>
@@ -292,7 +292,7 @@ where
     // SAFETY: a thread does not outlive what it borrows: the callers ask for 'static, or wait for their threads. If
     // the run is taken down first, the youngest stacks are unwound first.
     let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(job) };
-    let id = handle.spawn(Job::Own(job));
+    let id = handle.spawn_with_stack(Job::Own(job), stack_size.unwrap_or(0));
     Some(Held { id, packet: Some(packet), site })
 }
 

@@ -73,7 +73,7 @@ impl Spare {
     fn give_stacks_back(&mut self) {
         self.threads.clear();
         for fiber in self.fibers.drain(..) {
-            fiber.give_back(self.stack_size);
+            fiber.give_back();
         }
     }
 }

@@ -11,6 +11,11 @@ use crate::spin::Spin;
 impl Handle {
     /// Creates a thread and runs it up to its first announcement.
     pub(crate) fn spawn(self, job: Job) -> ThreadId {
+        self.spawn_with_stack(job, 0)
+    }
+
+    /// The same, with a stack of at least so many bytes.
+    pub(crate) fn spawn_with_stack(self, job: Job, stack_size: usize) -> ThreadId {
         let _outside = heap::Outside::enter();
         // SAFETY: as in `point`.
         unsafe {
@@ -18,7 +23,7 @@ impl Handle {
             if (*self.0).has_lent() {
                 (*self.0).take_back_lent(parent);
             }
-            match (*self.0).add_thread(Some(parent), job) {
+            match (*self.0).add_thread(Some(parent), job, stack_size) {
                 Ok(child) => {
                     self.aside(AsideKind::Spawn(child));
                     let nesting = std::mem::take(&mut (*self.0).nesting);
@@ -63,7 +68,7 @@ impl Handle {
         unsafe {
             let me = &mut *self.0;
             let parent = me.current;
-            let child = match me.add_thread(Some(parent), job) {
+            let child = match me.add_thread(Some(parent), job, 0) {
                 Ok(child) => child,
                 Err(failure) => {
                     self.fail(failure);

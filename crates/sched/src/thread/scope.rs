@@ -175,7 +175,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             return Err(io::Error::other("the scope belongs to an exploration, and the caller does not"));
         };
         let name = builder.name.map(StdArc::from);
-        Ok(match start(handle, name.clone(), body, Some(shared)) {
+        Ok(match start(handle, (name.clone(), builder.stack_size), body, Some(shared)) {
             Some(held) => {
                 shared.threads.fetch_or(1 << held.id.0, Ordering::Relaxed);
                 let thread = Thread::of_fiber(held.id, name);

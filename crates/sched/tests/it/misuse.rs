@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicU32 as Uncontrolled;
 
 use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use linpoint_sched::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
-use linpoint_sched::{Failure, atomically, thread};
+use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::{Ending, Execution, Failure, Limits, atomically, thread};
 use std::sync::Arc;
 
 use crate::explore::{first_failure, outcomes, outcomes_with_panics};
@@ -419,4 +420,61 @@ fn a_loop_in_a_destructor_that_waits_for_another_thread() {
         let _again = lock.lock();
     });
     assert_eq!(failure.expect("it waits for itself").name(), "deadlock");
+}
+
+/// So many frames of half a kilobyte.
+fn deep(frames: u64) -> u64 {
+    let frame = std::hint::black_box([frames; 64]);
+    if frames == 0 { 0 } else { deep(frames - 1) + frame[3] }
+}
+
+/// A stack is as large as std's, or as large as the thread was promised.
+#[test]
+fn stacks_are_as_large_as_stds() {
+    let mut execution = Execution::new(Limits::default());
+    let run = execution.run(
+        &|| {
+            assert!(deep(1_000) > 0);
+            let builder = thread::Builder::new().stack_size(16 << 20);
+            assert!(builder.spawn(|| deep(8_000)).unwrap().join().unwrap() > 0);
+            let builder = thread::Builder::new().stack_size(16 << 20);
+            thread::scope(|scope| builder.spawn_scoped(scope, || deep(8_000)).map(drop)).unwrap();
+        },
+        &mut Dfs::new(),
+    );
+    assert!(matches!(run.ending, Ending::Complete), "{:?}", run.ending);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stack_that_overflows_is_named() {
+    const ASKED: &str = "LINPOINT_TEST_OVERFLOW";
+    if std::env::var_os(ASKED).is_some() {
+        let mut execution = Execution::new(Limits::default());
+        execution.run(&|| _ = thread::spawn(|| deep(u64::MAX)).join(), &mut Dfs::new());
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let out = std::process::Command::new(this)
+        .args(["--exact", "misuse::a_stack_that_overflows_is_named", "--nocapture"])
+        .env(ASKED, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("thread 1 of the exploration overflowed its stack of 2048 KiB"), "{said}");
+    assert!(!out.status.success());
+}
+
+/// To wait for a thread inside an atomic block is a misuse, also where that thread has nothing to do.
+#[test]
+fn a_join_inside_an_atomic_block() {
+    for program in [
+        (|| linpoint_sched::atomically(|| thread::spawn(|| {}).join().unwrap())) as fn(),
+        || linpoint_sched::atomically(|| thread::scope(|scope| drop(scope.spawn(|| {})))),
+    ] {
+        let text = first_failure(program).expect("it cannot wait").to_string();
+        assert!(text.starts_with("misuse") && text.contains("inside an atomic block"), "{text}");
+    }
+    assert!(first_failure(|| drop(linpoint_sched::atomically(|| thread::spawn(|| {})))).is_none());
+    assert!(first_failure(|| linpoint_sched::atomically(|| thread::run_numbered(1, &|_| {}))).is_none());
 }
