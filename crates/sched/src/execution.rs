@@ -17,6 +17,8 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::{Failure, Waiting};
@@ -30,6 +32,7 @@ use crate::run::{Ending, Run, ThreadRecord};
 use crate::stranger;
 use crate::strategy::Strategy;
 use crate::trace::{Recorder, Trace};
+use crate::watchdog::{self, Beat};
 
 mod claims;
 mod decide;
@@ -68,11 +71,16 @@ pub struct Limits {
     /// How many times in an execution something may fail without a reason, where std allows that: a
     /// `compare_exchange_weak`, `park`, or a wait for a condition variable, which then ends without a notification.
     pub spurious: u32,
+    /// How long an execution may stand still in a lock that is not the explorer's, before the process is ended with the reason.
+    pub patience: Duration,
 }
+
+/// Long enough for whatever a program may wait for that another OS thread does.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { stack_size: 2 << 20, steps: 20_000, panics_fail: true, free_leaks: false, spurious: 0 }
+        Limits { stack_size: 2 << 20, steps: 20_000, panics_fail: true, free_leaks: false, spurious: 0, patience: PATIENCE }
     }
 }
 
@@ -167,6 +175,7 @@ pub struct Execution {
     /// Does the program keep state outside its memory?
     hidden_state: bool,
     blocks: Blocks,
+    beat: Arc<Beat>,
 }
 
 /// What the steps of the execution are for.
@@ -240,6 +249,7 @@ impl Execution {
             compares: false,
             hidden_state: false,
             blocks: Blocks::default(),
+            beat: watchdog::beat(),
         })
     }
 
@@ -266,6 +276,7 @@ impl Execution {
         });
         let host = linpoint_claim::install(self.claims.clone());
         let this: *mut Execution = self;
+        self.beat.begin(this, self.limits.patience);
         CURRENT.set(this);
         // SAFETY: `this` is this execution, and `self` is not used until the loop is done.
         unsafe {
@@ -278,6 +289,7 @@ impl Execution {
             }
         }
         CURRENT.set(std::ptr::null_mut());
+        self.beat.end();
         drop(host);
         self.strategy = None;
         self.prefix = &[];
@@ -313,6 +325,11 @@ impl Execution {
     /// What `thread` is about to do, if it has not ended.
     pub fn intent(&self, thread: ThreadId) -> Option<&Intent> {
         self.threads[thread.index()].intent.as_ref()
+    }
+
+    /// The running thread, and what it announced last.
+    pub(crate) fn stands_at(&self) -> Option<(ThreadId, Intent)> {
+        Some((self.current, self.threads.get(self.current.index())?.intent?))
     }
 
     /// The location that `thread` is about to touch, where that is known. It keeps its name whoever goes next.

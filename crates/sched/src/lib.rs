@@ -40,6 +40,7 @@ pub mod strategy;
 pub mod sync;
 pub mod thread;
 mod trace;
+mod watchdog;
 mod whim;
 
 pub use cycle::Cycle;

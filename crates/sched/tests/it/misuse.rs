@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32 as Uncontrolled;
 
 use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use linpoint_sched::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
-use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::strategy::{Strategy as _, dfs::Dfs};
 use linpoint_sched::{Ending, Execution, Failure, Limits, atomically, thread};
 use std::sync::Arc;
 
@@ -454,15 +454,53 @@ fn a_stack_that_overflows_is_named() {
         execution.run(&|| _ = thread::spawn(|| deep(u64::MAX)).join(), &mut Dfs::new());
         return;
     }
+    let said = last_words("misuse::a_stack_that_overflows_is_named", ASKED);
+    assert!(said.contains("thread 1 of the exploration overflowed its stack of 2048 KiB"), "{said}");
+}
+
+/// What a test says that ends its process where this variable is set.
+#[cfg(target_os = "linux")]
+fn last_words(test: &str, variable: &str) -> String {
     let this = std::env::current_exe().unwrap();
     let out = std::process::Command::new(this)
-        .args(["--exact", "misuse::a_stack_that_overflows_is_named", "--nocapture"])
-        .env(ASKED, "1")
+        .args(["--exact", test, "--nocapture"])
+        .env(variable, "1")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(said.contains("thread 1 of the exploration overflowed its stack of 2048 KiB"), "{said}");
     assert!(!out.status.success());
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+/// A lock of std that is held across a step stops the OS thread that everything runs on.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_lock_of_stds_across_a_step_is_named() {
+    const ASKED: &str = "LINPOINT_TEST_STANDS";
+    if std::env::var_os(ASKED).is_some() {
+        let patience = std::time::Duration::from_millis(500);
+        let mut execution = Execution::new(Limits { patience, ..Limits::default() });
+        let mut dfs = Dfs::new();
+        loop {
+            let program = || {
+                let shared = Arc::new((std::sync::Mutex::new(0), AtomicU32::new(0)));
+                let other = Arc::clone(&shared);
+                let child = thread::spawn(move || {
+                    let _guard = other.0.lock();
+                    other.1.store(1, SeqCst);
+                });
+                shared.1.load(SeqCst);
+                drop(shared.0.lock());
+                child.join().unwrap();
+            };
+            execution.run(&program, &mut dfs);
+            if !dfs.advance(execution.record()) {
+                return;
+            }
+        }
+    }
+    let said = last_words("misuse::a_lock_of_stds_across_a_step_is_named", ASKED);
+    assert!(said.contains("in a lock that the explorer does not know"), "{said}");
+    assert!(said.contains("use those of linpoint::sync") && said.contains("misuse.rs"), "{said}");
 }
 
 /// To wait for a thread inside an atomic block is a misuse, also where that thread has nothing to do.
