@@ -130,7 +130,9 @@ impl Material<'_> {
 /// What a location holds after a step, as far as the step shows it.
 fn holds(action: Action, detail: Option<&str>, thread: &str) -> Option<String> {
     match action {
-        Action::Lock | Action::TryLock | Action::WriteLock if detail != Some("held") => Some(format!("held by {thread}")),
+        Action::Lock | Action::TryLock | Action::WriteLock if detail != Some("held") => {
+            Some(format!("held by {thread}"))
+        }
         Action::Unlock => Some("free".to_owned()),
         Action::Lock | Action::TryLock | Action::WriteLock | Action::AwaitReaders => None,
         _ => {

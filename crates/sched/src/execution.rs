@@ -80,7 +80,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { stack_size: 2 << 20, steps: 20_000, panics_fail: true, free_leaks: false, spurious: 0, patience: PATIENCE }
+        Limits {
+            stack_size: 2 << 20,
+            steps: 20_000,
+            panics_fail: true,
+            free_leaks: false,
+            spurious: 0,
+            patience: PATIENCE,
+        }
     }
 }
 

@@ -97,7 +97,8 @@ impl Failure {
     /// A run failed in this way, and the same schedule, made again, came to `again` after so many steps.
     #[must_use]
     pub fn not_again(&self, again: Option<&str>, steps: usize) -> Failure {
-        let now = again.map_or_else(|| "it did not fail".to_owned(), |again| format!("it ended with “{again}”"));
+        let now =
+            again.map_or_else(|| "it did not fail".to_owned(), |again| format!("it ended with “{again}”"));
         let explanation = format!(
             "{now}, and the first time with “{self}”. The program depends on more than the schedule (time, randomness, \
              addresses, a static that is not reset), so nothing can be said about it"

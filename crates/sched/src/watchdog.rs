@@ -114,9 +114,9 @@ mod linux {
                     continue;
                 }
                 let Some(ticks) = waits(thread) else { continue };
-                let before = seen.iter().find(|seen| {
-                    seen.thread == thread && seen.turns == turns && seen.ticks == ticks
-                });
+                let before = seen
+                    .iter()
+                    .find(|seen| seen.thread == thread && seen.turns == turns && seen.ticks == ticks);
                 let since = before.map_or_else(Instant::now, |seen| seen.since);
                 let patience = Duration::from_millis(beat.patience.load(Ordering::Relaxed));
                 if since.elapsed() >= patience {
@@ -141,7 +141,8 @@ mod linux {
     }
 
     fn tell(beat: &Beat, patience: Duration) -> ! {
-        let execution = std::ptr::with_exposed_provenance_mut::<Execution>(beat.execution.load(Ordering::Relaxed));
+        let execution =
+            std::ptr::with_exposed_provenance_mut::<Execution>(beat.execution.load(Ordering::Relaxed));
         // SAFETY: the OS thread whose execution it is has stood still for long, inside it; the process ends here.
         let last = unsafe { (*execution).stands_at() };
         let after = last.map_or_else(String::new, |(thread, intent)| {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use linpoint_sched::atomic::AtomicU32;
 use linpoint_sched::explore::{Covered, Plan, Search, explore};
-use linpoint_sched::sync::{Arc, Condvar, Mutex, RwLock};
 use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::sync::{Arc, Condvar, Mutex, RwLock};
 use linpoint_sched::{Ending, Execution, Failure, Limits, hint, thread};
 use std::sync::atomic::Ordering::SeqCst;
 

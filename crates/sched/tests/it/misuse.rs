@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU32 as Uncontrolled;
 
 use linpoint_sched::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use linpoint_sched::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use linpoint_sched::strategy::{Strategy as _, dfs::Dfs};
+use linpoint_sched::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use linpoint_sched::{Ending, Execution, Failure, Limits, atomically, thread};
 use std::sync::Arc;
 
@@ -506,10 +506,9 @@ fn a_lock_of_stds_across_a_step_is_named() {
 /// To wait for a thread inside an atomic block is a misuse, also where that thread has nothing to do.
 #[test]
 fn a_join_inside_an_atomic_block() {
-    for program in [
-        (|| linpoint_sched::atomically(|| thread::spawn(|| {}).join().unwrap())) as fn(),
-        || linpoint_sched::atomically(|| thread::scope(|scope| drop(scope.spawn(|| {})))),
-    ] {
+    for program in [(|| linpoint_sched::atomically(|| thread::spawn(|| {}).join().unwrap())) as fn(), || {
+        linpoint_sched::atomically(|| thread::scope(|scope| drop(scope.spawn(|| {}))))
+    }] {
         let text = first_failure(program).expect("it cannot wait").to_string();
         assert!(text.starts_with("misuse") && text.contains("inside an atomic block"), "{text}");
     }
