@@ -132,7 +132,11 @@ impl<F: EventForm> Events<F> {
 
     /// Takes the object out of a value that is a pair. What an operation that did not happen, or may not have, is said to have given back is not looked at.
     fn apart(&self, event: &mut Event) -> Result<(), Diagnostic> {
-        if !self.independent || !matches!(event.moment, Moment::Invoke | Moment::Ok) {
+        if !self.independent {
+            return Ok(());
+        }
+        event.key = None;
+        if !matches!(event.moment, Moment::Invoke | Moment::Ok) {
             return Ok(());
         }
         let Some((key, value)) = event.value.as_pair() else {

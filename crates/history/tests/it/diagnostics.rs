@@ -228,6 +228,9 @@ fn objects_in_values() {
     let json = "{\"process\":0,\"type\":\"invoke\",\"op\":\"read\",\"value\":[1,null]}\n\
                 {\"process\":0,\"type\":\"ok\",\"op\":\"read\",\"value\":[1,5]}\n";
     assert_eq!(read(json, None).unwrap().symbols.key_count(), 1);
+    // Then a field says nothing about the object.
+    let failed = json.replace("\"type\":\"ok\"", "\"type\":\"fail\",\"key\":7");
+    assert_eq!(read(&failed, None).unwrap().operations.len(), 0);
     assert_eq!(read(&json.replace("[1,5]", "5"), None).unwrap_err().code, problem::FIELD_TYPE);
     let log = "INFO  jepsen.util - 0\t:invoke\t:read\t[1 nil]\nINFO  jepsen.util - 0\t:ok\t:read\t[1 5]\n";
     assert_eq!(read(log, None).unwrap().symbols.key_count(), 1);
