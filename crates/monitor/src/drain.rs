@@ -271,7 +271,9 @@ impl Drain {
         if !whole {
             self.words = readable;
         }
-        self.keep(|file, words| file.records(thread, words));
+        if !self.words.is_empty() {
+            self.keep(|file, words| file.records(thread, words));
+        }
     }
 
     /// Ticks: do more events wait for their place than should?

@@ -236,3 +236,13 @@ fn a_removal_in_the_cache_hides_what_is_below() {
     assert_eq!(write(0, Some(Value::Null)), Value::Null);
     assert_eq!(write(0, None), Value::Int(10));
 }
+
+/// With versions views are compared where nothing is open, and at no commit of anybody.
+#[test]
+fn a_difference_where_nothing_is_open_names_no_thread() {
+    let log = "1 call insert [1,1]\n 1 at 1\n 1 return null\n 1 call insert [2,2]\n 1 at 2\n 1 return null";
+    let summary = run(setup("map").with_view(Box::new(Entries::map())), log, End::Complete);
+    assert_eq!(summary.conclusion, Conclusion::Violated, "{summary:?}");
+    let found = only(&summary).to_string();
+    assert!(found.contains("where nothing is open") && !found.contains("internal commit"), "{found}");
+}
