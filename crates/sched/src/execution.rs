@@ -334,9 +334,9 @@ impl Execution {
         self.threads[thread.index()].intent.as_ref()
     }
 
-    /// The running thread, and what it announced last.
-    pub(crate) fn stands_at(&self) -> Option<(ThreadId, Intent)> {
-        Some((self.current, self.threads.get(self.current.index())?.intent?))
+    /// The running thread, and after which step of the run it runs.
+    pub(crate) fn stands_at(&self) -> (ThreadId, usize) {
+        (self.current, self.run.steps.len())
     }
 
     /// The location that `thread` is about to touch, where that is known. It keeps its name whoever goes next.

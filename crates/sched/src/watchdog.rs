@@ -144,14 +144,13 @@ mod linux {
         let execution =
             std::ptr::with_exposed_provenance_mut::<Execution>(beat.execution.load(Ordering::Relaxed));
         // SAFETY: the OS thread whose execution it is has stood still for long, inside it; the process ends here.
-        let last = unsafe { (*execution).stands_at() };
-        let after = last.map_or_else(String::new, |(thread, intent)| {
-            format!("; its thread {} announced {} at {} last", thread.0, intent.action.name(), intent.site)
-        });
+        let (thread, steps) = unsafe { (*execution).stands_at() };
         eprintln!(
-            "\nlinpoint: an execution has stood still for {patience:?} in a lock that the explorer does not know{after}.\n  A lock of std, \
+            "\nlinpoint: an execution has stood still for {patience:?} in a lock that the explorer does not know: its \
+             thread {} waits there, after step {steps} of the run.\n  A lock of std, \
              or of another crate, that is held across a step cannot be released while another thread waits for it: use those of \
-             linpoint::sync. (Limits {{ patience, .. }} says how long is waited.)"
+             linpoint::sync. (Limits {{ patience, .. }} says how long is waited.)",
+            thread.0
         );
         std::process::abort()
     }

@@ -672,6 +672,7 @@ impl Handle {
 impl Execution {
     /// The running step found or left this.
     #[cold]
+    #[inline(never)]
     fn note_value(&mut self, bits: u64) {
         self.values.resize(self.run.steps.len(), 0);
         if let Some(value) = self.values.last_mut() {

@@ -10,6 +10,7 @@ use crate::spin::Spin;
 
 impl Handle {
     /// Creates a thread and runs it up to its first announcement.
+    #[inline]
     pub(crate) fn spawn(self, job: Job) -> ThreadId {
         self.spawn_with_stack(job, 0)
     }

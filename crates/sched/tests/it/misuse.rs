@@ -500,7 +500,10 @@ fn a_lock_of_stds_across_a_step_is_named() {
     }
     let said = last_words("misuse::a_lock_of_stds_across_a_step_is_named", ASKED);
     assert!(said.contains("in a lock that the explorer does not know"), "{said}");
-    assert!(said.contains("use those of linpoint::sync") && said.contains("misuse.rs"), "{said}");
+    assert!(
+        said.contains("use those of linpoint::sync") && said.contains("its thread 0 waits there"),
+        "{said}"
+    );
 }
 
 /// To wait for a thread inside an atomic block is a misuse, also where that thread has nothing to do.
