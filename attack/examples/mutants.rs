@@ -110,22 +110,25 @@ fn attack(mutant: &Mutant, seconds: Duration) -> Tally {
     let (programs, _) = compile(&mutant.text);
     let mut tally = Tally { mutants: 1, ..Tally::default() };
     for program in &programs {
-        let by_shapes = shape(program, seconds);
-        // The proof takes numbers as unlimited, and says so; what a ghost array has no room for is not known.
-        let by_numbers = |kind| matches!(kind, ErrorKind::Arithmetic | ErrorKind::Beyond);
-        let ways: [(bool, &str, fn(ErrorKind) -> bool); 2] =
-            [(by_shapes, "shapes", |_| false), (obligations(program, seconds), "obligations", by_numbers)];
-        for (proved, by, forgiven) in ways {
-            if proved && let Some(why) = refuted(program, forgiven) {
+        let (by_shapes, by_obligations) = (shape(program, seconds), obligations(program, seconds));
+        tally.by_shapes += usize::from(by_shapes);
+        tally.by_obligations += usize::from(by_obligations);
+        let mut judge = |by: &str, forgiven: fn(ErrorKind) -> bool| {
+            if let Some(why) = refuted(program, forgiven) {
                 tally.wrong += 1;
                 println!(
                     "PROVED BY {by}, AND WRONG: {}: {}: {why}\n{}",
                     mutant.name, mutant.what, mutant.text
                 );
             }
+        };
+        if by_shapes {
+            judge("shapes", |_| false);
         }
-        tally.by_shapes += usize::from(ways[0].0);
-        tally.by_obligations += usize::from(ways[1].0);
+        if by_obligations {
+            // The proof takes numbers as unlimited, and says so; what a ghost array has no room for is not known.
+            judge("obligations", |kind| matches!(kind, ErrorKind::Arithmetic | ErrorKind::Beyond));
+        }
     }
     tally
 }

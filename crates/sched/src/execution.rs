@@ -565,7 +565,7 @@ pub(crate) fn overflowed(address: usize) -> Option<(ThreadId, usize)> {
         return None;
     }
     // SAFETY: the execution lives while this is set, and what is read here does not change while the program runs.
-    let (current, fibers) = unsafe { ((*this).current, &*&raw const (*this).fibers) };
+    let (current, fibers) = unsafe { ((*this).current, &(*this).fibers) };
     let fiber = fibers.get(current.index())?;
     fiber.guards(address).then_some((current, fiber.stack_size()))
 }

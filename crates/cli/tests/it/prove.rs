@@ -410,7 +410,7 @@ fn proposals_can_be_written_down() {
     for left_out in ["  inv: head <= tail", "  inv at E4", "  inv at E5", "  inv at D", "  inv"] {
         let mut out = false;
         let lines =
-            queue.lines().filter(|line| !(line.starts_with(left_out) && !std::mem::replace(&mut out, true)));
+            queue.lines().filter(|line| !line.starts_with(left_out) || std::mem::replace(&mut out, true));
         let less: String = lines.map(|line| format!("{line}\n")).collect();
         let ran = linpoint(&["prove", "-"], less.as_bytes());
         assert!(ran.code == 0 || ran.code == 3, "{}{}", ran.out, ran.err);

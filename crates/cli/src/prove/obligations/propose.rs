@@ -128,7 +128,7 @@ fn differences(
     options: &Options,
     (obligation, other): (Obligation, Point),
     deadline: Instant,
-    told: &mut Vec<String>,
+    told: &[String],
 ) -> Vec<String> {
     let left = || deadline.saturating_duration_since(Instant::now());
     let limited = Options { time: Some(left().min(ONE)), confirm: None, ..options.clone() };
