@@ -261,6 +261,9 @@ impl Execution {
     /// Computes who can go.
     #[inline]
     fn compute_enabled(&mut self) {
+        if self.valuing {
+            self.note_values();
+        }
         self.enabled = ThreadSet(self.standing.0 | self.joinable.0);
         self.stuttering = ThreadSet::EMPTY;
         if !self.waiting.is_empty() {
@@ -271,6 +274,24 @@ impl Execution {
         }
         if self.fair {
             self.hold_back();
+        }
+    }
+
+    /// Notes what the latest step found or left. Not while it is made: what is kept for that on the program's stack would make states differ.
+    #[cold]
+    #[inline(never)]
+    fn note_values(&mut self) {
+        let Some(last) = self.run.steps.len().checked_sub(1) else { return };
+        if self.mode == Mode::Exploring && self.values.len() <= last {
+            // The progress and the ends of threads have names of locations, and no values.
+            let real = |loc: Loc| (loc.0 as usize) < self.locations.len();
+            let touched = self.run.accesses_of(last).iter().filter(|access| real(access.loc));
+            let value = touched.fold(0u64, |hash, access| {
+                let bits = self.locations.bits(access.loc);
+                (hash.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95)
+            });
+            self.values.resize(last, 0);
+            self.values.push(value);
         }
     }
 

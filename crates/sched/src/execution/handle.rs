@@ -364,9 +364,6 @@ impl Handle {
             me.locations.set_bits(loc, bits);
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 me.run.accesses.push(Access { loc, effect, action, ordering });
-                if me.valuing {
-                    me.note_value(bits);
-                }
                 if me.claiming.made {
                     self.claimed_access(address, effect, bits);
                     claims::clean_up();
@@ -670,16 +667,6 @@ impl Handle {
 }
 
 impl Execution {
-    /// The running step found or left this.
-    #[cold]
-    #[inline(never)]
-    fn note_value(&mut self, bits: u64) {
-        self.values.resize(self.run.steps.len(), 0);
-        if let Some(value) = self.values.last_mut() {
-            *value = (value.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-    }
-
     /// The running thread has taken many steps.
     #[cold]
     fn yields_in_long_runs(&mut self) {

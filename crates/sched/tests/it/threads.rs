@@ -366,8 +366,7 @@ fn a_result_that_nobody_takes() {
         let last = Last(Some(thread::current().id()), std::sync::Arc::clone(&by_main));
         drop(thread::spawn(move || last));
         AtomicBool::new(false).load(SeqCst);
-        let by_main = *by_main.lock().unwrap();
-        by_main
+        *by_main.lock().unwrap()
     });
     // By the handle, or by the thread, which may not have come to that.
     assert_eq!(found.fine(), [None, Some(false), Some(true)]);
