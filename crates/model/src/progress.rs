@@ -10,7 +10,7 @@
 //!   that waits for a lock.
 //!
 //! Threads that wait have no step, so waiting is told apart from going round: a thread inside an operation without an enabled step, in a state in which it is not finished. Steps of a cycle must
-//! belong to real threads, so threads are not sorted here; fusion keeps cycles, as a cycle of local steps alone is an error of its own (`Wrong::Endless`).
+//! belong to real threads, so threads are not sorted here; and nodes on cycles of local nodes are not fused (`fusion.rs`), so that such a cycle is one of the graph, too.
 
 use crate::store::{FIRST, StateId, Store};
 
