@@ -4,7 +4,7 @@
 //!
 //! Two and three threads with up to three operations each (2×1, 2×2, 3×1, 2×3, 3×2), each with the program's usual sizes and with all sizes 0, 1, 2 and 3; data of which each piece is new, and data and numbers
 //! from a few values, negative and large ones among the numbers. Threads call whatever they like, but keep the rules of a lock. Each of these scopes is explored without any reduction
-//! ([`explore_plainly`]) as far as its share goes; where that does not see everything, with all reductions, which gets further; and by random runs without reductions.
+//! ([`explore_plainly`](crate::explore_plainly)) as far as its share goes; where that does not see everything, with all reductions, which gets further; and by random runs without reductions.
 //!
 //! Wrong is a history that is not linearizable and an error of a run. Deadlocks, progress, linearization points and claims are not looked at.
 
