@@ -16,7 +16,9 @@ mod unwritten;
 
 use std::time::{Duration, Instant};
 
-use linpoint_history::{Basis, Builtin, Diagnostic, Kind, Operation, Spec, Symbols, Unknown, Value, Verdict};
+use linpoint_history::{
+    Basis, Builtin, Diagnostic, Kind, Operation, OwnSpec, Spec, Symbols, Unknown, Value, Verdict,
+};
 use thiserror::Error;
 
 use self::limited::{limited, or_limit};
@@ -332,7 +334,7 @@ fn check_feed(
     };
     let named = keyed || objects.len() > 1;
     Ok(Answer {
-        verdict: found.verdict,
+        verdict: with_shortfall(found.verdict, spec),
         engine: found.engine,
         because: found.because,
         operations,
@@ -345,6 +347,14 @@ fn check_feed(
             .map(|one| one.name.clone()),
         elapsed: started.elapsed(),
     })
+}
+
+/// What nothing explains may be explained by an outcome that the user's own specification left out.
+pub(crate) fn with_shortfall(verdict: Verdict, spec: &Builtin) -> Verdict {
+    match (&verdict, spec.as_own().and_then(OwnSpec::shortfall)) {
+        (Verdict::Violated(_), Some(why)) => Verdict::Unknown(Unknown::Unsupported { why }),
+        _ => verdict,
+    }
 }
 
 /// What was found about one object, or about all.

@@ -25,6 +25,7 @@ use thiserror::Error;
 
 use self::restart::Restart;
 use crate::counterexample;
+use crate::decide::with_shortfall;
 use crate::drive::{Course, DriveError, Ended};
 use crate::engine::{Budget, Context, Engine, Limit};
 use crate::feed::Feed;
@@ -79,7 +80,7 @@ pub enum EventError {
         /// The operation.
         op: &'static str,
         /// What would fit.
-        expected: &'static str,
+        expected: String,
     },
 }
 
@@ -155,7 +156,7 @@ impl Online {
         let code = self.find(op)?;
         let decl = self.spec.signature().decl(code);
         if !decl.arg.admits(arg) {
-            let (op, expected) = (decl.name, decl.arg.expected());
+            let (op, expected) = (decl.name, decl.arg.expected().into_owned());
             return Err(EventError::Shape { what: "argument", value: arg.clone(), op, expected });
         }
         let id = self.symbols.process(process);
@@ -176,7 +177,7 @@ impl Online {
         let Some(row) = self.open.get(&id) else { return Err(EventError::NotOpen(process.clone())) };
         let decl = self.spec.signature().decl(row.op()).clone();
         if !decl.result.admits(result) {
-            let (op, expected) = (decl.name, decl.result.expected());
+            let (op, expected) = (decl.name, decl.result.expected().into_owned());
             return Err(EventError::Shape { what: "result", value: result.clone(), op, expected });
         }
         let Some(mut row) = self.open.remove(&id) else { return Err(EventError::NotOpen(process.clone())) };
@@ -311,7 +312,8 @@ impl Online {
         if matches!(ended, Ok(Ended::Explained { .. })) && self.returned == 0 {
             return Verdict::Unknown(Unknown::Nothing { pending: self.lost });
         }
-        let mut verdict = verdict(&self.spec, &self.symbols, self.engine.name(), ended);
+        let verdict = verdict(&self.spec, &self.symbols, self.engine.name(), ended);
+        let mut verdict = with_shortfall(verdict, &self.spec);
         let Some(before) = Some(self.before).filter(|before| *before > 0) else { return verdict };
         match &mut verdict {
             Verdict::Holds(Basis::Witness { operations }) => *operations += before,

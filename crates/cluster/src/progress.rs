@@ -11,7 +11,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use linpoint_history::specs::State;
-use linpoint_history::{KeyId, OpCode, Operation, Symbols};
+use linpoint_history::{Builtin, KeyId, OpCode, Operation, Spec as _, Symbols};
 use serde::{Deserialize, Serialize};
 
 use crate::report::Found;
@@ -30,7 +30,7 @@ pub struct Progress {
 
 /// Checkpoints a worker keeps: one that lags takes a few fewer, and what counts is the newest that all have.
 const KEPT: usize = 8;
-const MAGIC: &[u8; 8] = b"linprog2";
+const MAGIC: &[u8; 8] = b"linprog3";
 
 /// A worker at a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
@@ -102,6 +102,8 @@ pub(crate) enum KeptState {
     Bag(Vec<(Wire, u32)>),
     Map(Vec<(Wire, Wire)>),
     Holders(Vec<(Wire, u32)>, Option<Wire>),
+    /// The initial one: the past of an object with a specification of one's own is forgotten in no other ([`crate::lead::is_memorable`]).
+    Initial,
 }
 
 impl KeptRow {
@@ -142,11 +144,13 @@ impl KeptState {
                 shares.iter().map(|(&who, &count)| (process(who), count)).collect(),
                 owner.map(process),
             ),
+            State::Own(_) => KeptState::Initial,
         }
     }
 
-    pub fn rebuilt(&self, symbols: &mut Symbols) -> State {
+    pub fn rebuilt(&self, spec: &Builtin, symbols: &mut Symbols) -> State {
         match self {
+            KeptState::Initial => spec.initial(),
             KeptState::Value(value) => State::Value(value.0.clone()),
             KeptState::Sequence(items) => State::Sequence(items.iter().map(|item| item.0.clone()).collect()),
             KeptState::Bag(bag) => {

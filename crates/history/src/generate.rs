@@ -102,6 +102,9 @@ pub enum PlanError {
     /// Distinct values must fit in 31 bits, pairs of them included.
     #[error("a generated history has at most 2^30 operations")]
     TooLong,
+    /// Nobody says which operations such an object may be asked for.
+    #[error("histories are generated of built-in specifications only")]
+    Own,
 }
 
 impl Plan {
@@ -157,6 +160,9 @@ impl Plan {
         }
         if self.operations > 1 << 30 {
             return Err(PlanError::TooLong);
+        }
+        if self.spec.kind == Kind::Own {
+            return Err(PlanError::Own);
         }
         let small = |item: &Value| item.as_int().is_some_and(|n| (0..1 << 30).contains(&n));
         if let (Kind::PriorityQueue | Kind::PriorityQueueMax, Value::List(items)) =

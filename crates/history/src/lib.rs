@@ -9,12 +9,14 @@
 
 pub mod confidence;
 pub mod diagnostic;
+pub mod form;
 pub mod formal;
 pub mod formats;
 pub mod generate;
 pub mod history;
 pub mod notation;
 pub mod operation;
+pub mod own;
 pub mod rng;
 pub mod signature;
 pub mod spec;
@@ -24,8 +26,10 @@ pub mod value;
 pub mod verdict;
 
 pub use diagnostic::Diagnostic;
+pub use form::Form;
 pub use history::History;
 pub use operation::{KeyId, OpCode, Operation, ProcessId};
+pub use own::{OwnSpec, OwnState};
 pub use signature::{OpDecl, Shape, Signature};
 pub use spec::{Call, Spec};
 pub use specs::{Builtin, Kind};

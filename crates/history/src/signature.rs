@@ -3,6 +3,9 @@
 //! Readers use a signature to turn names into [`OpCode`]s and to refuse what does not fit, with a message that
 //! says what would.
 
+use std::borrow::Cow;
+
+use crate::form::Form;
 use crate::operation::OpCode;
 use crate::symbols::ValueId;
 use crate::value::Value;
@@ -32,6 +35,8 @@ pub enum Shape {
     Cell,
     /// A list.
     List,
+    /// What a type of a specification that is not built in looks like; made by [`Form::shape`].
+    Own(Form),
 }
 
 /// So many cells a snapshot object has at most.
@@ -52,6 +57,7 @@ impl Shape {
             Shape::Pair => value.as_pair().is_some(),
             Shape::Cell => matches!(value.as_pair(), Some((Value::Int(0..CELLS), _))),
             Shape::List => matches!(value, Value::List(_)),
+            Shape::Own(form) => form.admits(value),
         }
     }
 
@@ -65,8 +71,8 @@ impl Shape {
     }
 
     /// What a diagnostic says was expected.
-    pub fn expected(self) -> &'static str {
-        match self {
+    pub fn expected(self) -> Cow<'static, str> {
+        let text = match self {
             Shape::Unit => "null",
             Shape::Item => "a value other than null",
             Shape::Any => "a value",
@@ -78,7 +84,9 @@ impl Shape {
             Shape::Pair => "a list of two values",
             Shape::Cell => "a list of a cell from 0 to 65535 and a value",
             Shape::List => "a list",
-        }
+            Shape::Own(form) => return form.expected().into(),
+        };
+        text.into()
     }
 }
 

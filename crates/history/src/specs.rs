@@ -15,8 +15,10 @@ mod snapshot;
 mod start;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use crate::operation::{OpCode, ProcessId};
+use crate::own::{OwnSpec, OwnState, Shared};
 use crate::signature::{Shape, Signature};
 use crate::spec::{Call, Spec};
 use crate::symbols::Symbols;
@@ -46,6 +48,8 @@ pub enum Kind {
     RwLock,
     Semaphore,
     Snapshot,
+    /// Not built in: see [`Builtin::own`].
+    Own,
 }
 
 /// The codes of operations, a module a family: `codes::queue::ENQUEUE`.
@@ -88,6 +92,8 @@ pub struct Builtin {
     /// [`Builtin::with_initial`] gives it.
     pub initial: Value,
     signature: Signature,
+    /// The specification that is not built in, if it is one.
+    own: Option<Shared>,
 }
 
 /// A state of a built-in specification.
@@ -103,6 +109,8 @@ pub enum State {
     Map(BTreeMap<Value, Value>),
     /// Locks: who holds how many shares, and who holds it alone.
     Holders(BTreeMap<ProcessId, u32>, Option<ProcessId>),
+    /// Of a specification that is not built in.
+    Own(OwnState),
 }
 
 /// What an operation may answer, and the state after it. A result of `None` stands for any.
@@ -115,7 +123,25 @@ impl Builtin {
             Kind::RmwRegister | Kind::Counter => Value::Int(0),
             _ => Value::Null,
         };
-        Builtin { kind, capacity: None, spurious: false, initial, signature: names::signature(kind, false) }
+        let signature = names::signature(kind, false);
+        Builtin { kind, capacity: None, spurious: false, initial, signature, own: None }
+    }
+
+    /// A specification that is not built in.
+    pub fn own(spec: Arc<dyn OwnSpec>) -> Builtin {
+        let signature = spec.signature().clone();
+        let own = Some(Shared(spec));
+        Builtin { kind: Kind::Own, capacity: None, spurious: false, initial: Value::Null, signature, own }
+    }
+
+    /// The specification that is not built in, if it is one.
+    pub fn as_own(&self) -> Option<&dyn OwnSpec> {
+        self.own.as_ref().map(|own| &*own.0)
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        self.as_own().map_or(self.kind.name(), OwnSpec::name)
     }
 
     /// The one form of answers that mean the same, which the steps of the specification give: `true` that says no more than "done" is null, and a scan shows no
@@ -159,6 +185,10 @@ impl Builtin {
 
     /// Every result the operation may give in `state`, with the state after it.
     pub fn outcomes(&self, state: &State, call: Call<'_>) -> Vec<(Value, State)> {
+        if let (Some(own), State::Own(state)) = (self.as_own(), state) {
+            let told = own.outcomes(state, call).into_iter();
+            return told.map(|(answer, after)| (answer, State::Own(after))).collect();
+        }
         match (self.kind, state) {
             (Kind::Register | Kind::CasRegister | Kind::RmwRegister, State::Value(v)) => {
                 register::register(v, call)
@@ -213,6 +243,7 @@ impl Spec for Builtin {
                 State::Map(contents().into_iter().filter_map(pair).collect())
             }
             Kind::Lock | Kind::RwLock | Kind::Semaphore => State::Holders(BTreeMap::new(), None),
+            Kind::Own => State::Own(self.as_own().expect("it is one of these").initial()),
         }
     }
 
@@ -232,16 +263,22 @@ impl Spec for Builtin {
     }
 
     fn is_read_only(&self, call: Call<'_>, result: Option<&Value>) -> bool {
-        read_only(self.kind, call.op, result)
+        match self.as_own() {
+            Some(own) => own.is_read_only(call, result),
+            None => read_only(self.kind, call.op, result),
+        }
     }
 
     fn commutes(&self, a: (Call<'_>, &Value), b: (Call<'_>, &Value)) -> bool {
-        let looks = |x: &(Call<'_>, &Value)| read_only(self.kind, x.0.op, Some(x.1));
+        let looks = |x: &(Call<'_>, &Value)| self.is_read_only(x.0, Some(x.1));
         looks(&a) && looks(&b) || changes_commute(self, a, b)
     }
 
     fn observes_process(&self) -> bool {
-        matches!(self.kind, Kind::Lock | Kind::RwLock | Kind::Semaphore)
+        match self.as_own() {
+            Some(own) => own.observes_process(),
+            None => matches!(self.kind, Kind::Lock | Kind::RwLock | Kind::Semaphore),
+        }
     }
 
     fn state_bytes(&self, state: &State) -> usize {
@@ -252,6 +289,7 @@ impl Spec for Builtin {
             State::Bag(bag) => bag.keys().map(|item| item.bytes() + 16).sum(),
             State::Map(map) => map.iter().map(|(key, value)| key.bytes() + value.bytes() + 16).sum(),
             State::Holders(shares, _) => shares.len() * 24,
+            State::Own(state) => self.as_own().map_or(0, |own| own.state_bytes(state)),
         };
         size_of::<State>() + behind
     }
@@ -269,6 +307,7 @@ impl Spec for Builtin {
                 format!("{{{}}}", entries.join(", "))
             }
             State::Holders(shares, owner) => holders(shares, *owner, |process| process.0.to_string()),
+            State::Own(state) => self.as_own().map_or_else(String::new, |own| own.show(state)),
         }
     }
 
@@ -328,6 +367,7 @@ fn read_only(kind: Kind, op: OpCode, result: Option<&Value>) -> bool {
         Kind::Counter => op == counter::READ,
         Kind::Lock | Kind::RwLock | Kind::Semaphore => is(Value::Bool(false)),
         Kind::Snapshot => op == snapshot::SCAN,
+        Kind::Own => false,
     }
 }
 

@@ -172,7 +172,7 @@ pub enum Mistake {
     /// An operation the specification does not have.
     NoSuchOperation { thread: ThreadId, op: u8 },
     /// An argument or a result that does not fit the signature.
-    Shape { thread: ThreadId, op: &'static str, what: &'static str, value: Value, expected: &'static str },
+    Shape { thread: ThreadId, op: &'static str, what: &'static str, value: Value, expected: String },
     /// A number in two records.
     TakenTwice { thread: ThreadId, number: u64 },
     /// A thread whose numbers go down, or a look at more numbers than were taken.

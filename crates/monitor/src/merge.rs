@@ -372,7 +372,7 @@ impl Merge {
             return;
         };
         if !decl.arg.admits(&arg) {
-            let expected = decl.arg.expected();
+            let expected = decl.arg.expected().into_owned();
             let shape = Mistake::Shape { thread: id, op: decl.name, what: "argument", value: arg, expected };
             self.of_calls.push((look, shape));
             return;
@@ -451,7 +451,7 @@ impl Merge {
                 }
                 if !fits {
                     let value = self.ops[index as usize].result.clone();
-                    let expected = decl.result.expected();
+                    let expected = decl.result.expected().into_owned();
                     return stray(Mistake::Shape {
                         thread: id,
                         op: decl.name,

@@ -41,6 +41,7 @@ pub fn model(spec: Builtin) -> Box<dyn Model> {
             Box::new(StateModel::new(spec))
         }
         Kind::Lock | Kind::RwLock | Kind::Semaphore | Kind::Snapshot => Box::new(StateModel::new(spec)),
+        Kind::Own => Box::new(StateModel::new(spec)),
     }
 }
 

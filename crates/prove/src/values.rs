@@ -50,7 +50,8 @@ pub fn fit(program: &Program, spec: &Builtin) -> Result<(), String> {
             | Shape::Text
             | Shape::Pair
             | Shape::Cell
-            | Shape::List => true,
+            | Shape::List
+            | Shape::Own(_) => true,
         };
         if is_value {
             values.extend(operation.result.parts.iter().map(|part| (part, decl.result)));
@@ -70,6 +71,8 @@ pub fn fit(program: &Program, spec: &Builtin) -> Result<(), String> {
             | Shape::Pair
             | Shape::Cell
             | Shape::List => true,
+            // A program of the language names built-in specifications only, or brings its own block.
+            Shape::Own(_) => false,
         };
         if !fits {
             return Err(format!("a value of this type is no {} of the specification", shape.expected()));

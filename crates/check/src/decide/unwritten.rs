@@ -186,7 +186,7 @@ fn part(spec: &Builtin, symbols: &Symbols, op: &Operation) -> Part {
         Kind::Set | Kind::Multiset | Kind::List => of_bag(spec, op, arg),
         Kind::Map => of_map(op.op(), &arg, result),
         Kind::Snapshot => of_snapshot(op.op(), &arg, result),
-        Kind::Counter | Kind::Lock | Kind::RwLock | Kind::Semaphore => Part::default(),
+        Kind::Counter | Kind::Lock | Kind::RwLock | Kind::Semaphore | Kind::Own => Part::default(),
     }
 }
 

@@ -21,7 +21,7 @@ impl Object {
     /// As it was at a checkpoint.
     pub(crate) fn restored(spec: u16, kept: &Kept, world: &mut World) -> Object {
         let mut object = Object::new(spec, world);
-        let start = kept.start.rebuilt(&mut world.symbols);
+        let start = kept.start.rebuilt(&world.specs[usize::from(spec)], &mut world.symbols);
         let start = Quiet::of(&world.specs[usize::from(spec)], start, &mut world.symbols);
         let mut busy = Box::new(Busy::new(spec, kept.operations, start, kept.since));
         for row in &kept.rows {

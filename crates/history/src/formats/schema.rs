@@ -18,6 +18,8 @@ use crate::value::Value;
 pub(super) struct Schema {
     pub signature: Signature,
     pub kind: Kind,
+    /// What the specification is called.
+    pub name: String,
     /// The field that names the object.
     pub key_field: String,
 }
@@ -69,6 +71,7 @@ impl Schema {
         Schema {
             signature: spec.signature().clone(),
             kind: spec.kind,
+            name: spec.name().to_owned(),
             key_field: options.key_field.clone().unwrap_or_else(|| "key".into()),
         }
     }
@@ -79,7 +82,7 @@ impl Schema {
             let shown: String = name.chars().take(40).collect();
             Diagnostic::new(
                 problem::UNKNOWN_OPERATION,
-                format!("unknown operation `{shown}`; {} has {}", self.kind.name(), self.signature.names()),
+                format!("unknown operation `{shown}`; {} has {}", self.name, self.signature.names()),
                 format!("one of {}; or another --spec", self.signature.names()),
             )
         })

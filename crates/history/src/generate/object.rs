@@ -186,6 +186,7 @@ impl Object {
                 State::Holders { shares: BTreeMap::new(), writer: None }
             }
             Kind::Snapshot => State::Cells(ids()),
+            Kind::Own => unreachable!("no plan has it"),
         };
         Object { spec: spec.clone(), state, removals: (0, 0) }
     }
@@ -213,6 +214,7 @@ impl Object {
             Kind::Lock | Kind::Semaphore => self.lock(process, effect, rng),
             Kind::RwLock => self.rw_lock(process, effect, rng),
             Kind::Snapshot => self.snapshot(draw, rng, effect, symbols),
+            Kind::Own => unreachable!("no plan has it"),
         }
     }
 

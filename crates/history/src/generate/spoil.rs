@@ -415,6 +415,7 @@ impl<'a> Spoiler<'a> {
                 Value::list([strange.clone()].into_iter().chain((1..8).map(|_| Value::Null))),
                 format!("{strange} was never written"),
             ),
+            Kind::Own => unreachable!("no plan has it"),
         };
         let code = self.plan.spec.signature().find(name).unwrap_or(OpCode(0));
         let mut op = Operation::new(end.process, code);

@@ -333,6 +333,7 @@ pub(super) fn signature(kind: Kind, bounded: bool) -> Signature {
                 op("scan", &["read"], Shape::Unit, Shape::List),
             ]
         }
+        Kind::Own => Vec::new(),
     };
     Signature { operations }
 }

@@ -108,6 +108,7 @@ pub fn history(spec: &Builtin, operations: usize, taste: Taste, rng: &mut Rng) -
 
 fn value(shape: Shape, taste: Taste, rng: &mut Rng) -> Value {
     match shape {
+        Shape::Own(_) => unreachable!("built-in specifications have shapes of their own"),
         Shape::Unit => Value::Null,
         Shape::Int => Value::Int(rng.below(100) as i64),
         Shape::Bool => Value::Bool(rng.chance(0.5)),

@@ -278,7 +278,7 @@ impl Look<'_> {
                 let sum = parts.fold(0, u64::wrapping_add);
                 self.add(sum);
             }
-            State::Holders(..) => self.add(hash_of(state)),
+            State::Holders(..) | State::Own(_) => self.add(hash_of(state)),
         }
     }
 
@@ -332,7 +332,8 @@ fn in_builtin(state: &specs::State, rename: &mut dyn FnMut(i64) -> i64) -> specs
         State::Map(map) => {
             State::Map(map.iter().map(|(k, v)| (in_value(k, rename), in_value(v, rename))).collect())
         }
-        State::Holders(..) => state.clone(),
+        // No program of the language names a specification that is not built in.
+        State::Holders(..) | State::Own(_) => state.clone(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Objects whose whole state is small: registers, counters, locks, snapshots. The specification itself steps from state to state.
+//! Objects whose whole state is small: registers, counters, locks, snapshots. The specification itself steps from state to state. And the user's own
+//! specifications, whatever their states are.
 
 use std::any::Any;
 use std::hash::BuildHasher;
@@ -8,13 +9,14 @@ use linpoint_history::specs::State;
 use linpoint_history::{Builtin, Call, Kind, Signature, Spec, Value};
 use rustc_hash::FxBuildHasher;
 
-use super::{no, normalised};
+use super::{no, normalised, touch};
 use crate::model::{Applied, Model};
 
 /// The specifications `register`, `cas-register`, `rmw-register`, `kv`, `counter`, `lock`, `rw-lock`, `semaphore` and `snapshot`.
 ///
 /// The view: of a register and a counter the value at the key null; of a snapshot the cells by their index; of locks how many shares each
-/// process holds, and `true` for one that holds it alone.
+/// process holds, and `true` for one that holds it alone. Of a specification that is not built in: what it says ([`linpoint_history::OwnSpec::view`]), worked
+/// out anew after each operation.
 #[derive(Clone)]
 pub struct StateModel {
     spec: Arc<Builtin>,
@@ -28,14 +30,38 @@ impl StateModel {
         StateModel { spec: Arc::new(spec), state }
     }
 
-    /// Keys whose view an operation may change, in this state.
-    fn touch(&self, call: Call<'_>, touched: &mut Vec<Value>) {
+    /// Keys whose view an operation may change that leads from this state to `next`.
+    fn touch(&self, call: Call<'_>, next: &State, touched: &mut Vec<Value>) {
         match self.spec.kind {
+            Kind::Own => touch(&self.entries_of(&self.state), &self.entries_of(next), touched),
             Kind::Lock | Kind::RwLock | Kind::Semaphore => {
                 touched.push(Value::Int(i64::from(call.process.0)))
             }
             Kind::Snapshot => touched.extend(call.arg.as_pair().map(|(index, _)| index.clone())),
             _ => touched.push(Value::Null),
+        }
+    }
+}
+
+impl StateModel {
+    fn entries_of(&self, state: &State) -> Vec<(Value, Value)> {
+        let number = |n: u32| Value::Int(i64::from(n));
+        match state {
+            State::Value(value) if value.is_null() => Vec::new(),
+            State::Value(value) => vec![(Value::Null, value.clone())],
+            State::Sequence(cells) => {
+                let cells = cells.iter().enumerate().filter(|(_, cell)| !cell.is_null());
+                cells.map(|(index, cell)| (Value::Int(index as i64), cell.clone())).collect()
+            }
+            State::Holders(shares, owner) => {
+                let alone = owner.map(|owner| (number(owner.0), Value::Bool(true)));
+                let mut all: Vec<_> =
+                    shares.iter().map(|(process, n)| (number(process.0), number(*n))).chain(alone).collect();
+                all.sort();
+                all
+            }
+            State::Own(state) => self.spec.as_own().and_then(|own| own.view(state)).unwrap_or_default(),
+            State::Bag(_) | State::Map(_) => Vec::new(),
         }
     }
 }
@@ -52,7 +78,7 @@ impl Model for StateModel {
         let result = normalised(decl.result, result);
         match self.spec.step(&self.state, call, result) {
             Some(next) => {
-                self.touch(call, touched);
+                self.touch(call, &next, touched);
                 self.state = next;
                 Applied::Yes
             }
@@ -63,7 +89,11 @@ impl Model for StateModel {
                     .iter()
                     .map(|(answer, _)| answer.to_string())
                     .collect();
-                if answers.is_empty() { no("another argument") } else { no(answers.join(" or ")) }
+                match answers.is_empty() {
+                    false => no(answers.join(" or ")),
+                    true if self.spec.kind == Kind::Own => no("to wait, or another argument"),
+                    true => no("another argument"),
+                }
             }
         }
     }
@@ -93,23 +123,7 @@ impl Model for StateModel {
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
-        let number = |n: u32| Value::Int(i64::from(n));
-        match &self.state {
-            State::Value(value) if value.is_null() => Vec::new(),
-            State::Value(value) => vec![(Value::Null, value.clone())],
-            State::Sequence(cells) => {
-                let cells = cells.iter().enumerate().filter(|(_, cell)| !cell.is_null());
-                cells.map(|(index, cell)| (Value::Int(index as i64), cell.clone())).collect()
-            }
-            State::Holders(shares, owner) => {
-                let alone = owner.map(|owner| (number(owner.0), Value::Bool(true)));
-                let mut all: Vec<_> =
-                    shares.iter().map(|(process, n)| (number(process.0), number(*n))).chain(alone).collect();
-                all.sort();
-                all
-            }
-            _ => Vec::new(),
-        }
+        self.entries_of(&self.state)
     }
 
     fn fork(&self) -> Box<dyn Model> {

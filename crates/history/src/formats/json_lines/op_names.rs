@@ -4,6 +4,7 @@
 //! for whenever a name is learned. Which operation a line has is as good as random, so that a chain of comparisons would
 //! be mispredicted about once a line.
 
+use crate::form::Form;
 use crate::operation::OpCode;
 use crate::signature::{OpDecl, Shape};
 use crate::symbols::ValueId;
@@ -62,6 +63,7 @@ impl Expected {
             Shape::Pair => PAIR,
             Shape::Cell => CELL,
             Shape::List => PAIR | LIST,
+            Shape::Own(form) => surely(form),
         };
         Expected { classes, truth: shape.normalise(ValueId::TRUE) }
     }
@@ -75,6 +77,21 @@ impl Expected {
     #[inline(always)]
     pub fn normalise(&self, value: ValueId) -> ValueId {
         if value == ValueId::TRUE { self.truth } else { value }
+    }
+}
+
+/// The classes of which a form admits every value; the others are looked at value by value, on the slow path.
+fn surely(form: Form) -> Class {
+    match form {
+        Form::Null => NULL,
+        Form::Any => Class::MAX,
+        Form::Bool => BOOL | TRUE,
+        Form::Int { least: i64::MIN, greatest: i64::MAX } | Form::Wide => INT,
+        Form::Text => TEXT,
+        Form::Option(inner) if inner.admits_null() => NULL,
+        Form::Option(inner) => surely(*inner) | NULL,
+        Form::Int { .. } | Form::Char | Form::OneOf(_) => 0,
+        Form::Tuple(_) | Form::List(_) | Form::Tagged(_) => 0,
     }
 }
 
