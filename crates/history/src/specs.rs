@@ -5,6 +5,7 @@
 //! A history whose operations carry a key is of several objects, one a key, each with its own state.
 
 mod bag;
+mod catalog;
 mod counter;
 mod lock;
 mod map;
@@ -24,6 +25,7 @@ use crate::spec::{Call, Spec};
 use crate::symbols::Symbols;
 use crate::value::Value;
 
+pub use catalog::Catalog;
 pub use names::{SpecError, describe, parse};
 
 /// Which built-in specification.

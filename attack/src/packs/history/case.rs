@@ -181,6 +181,7 @@ fn argument(name: &str, shape: Shape, pool: &[Value], rng: &mut Rng) -> Value {
         Shape::List => Value::list([one(rng)]),
         Shape::Any if name == "append" => Value::text(rng.pick::<&str>(&["", "a", "b"])),
         Shape::Item | Shape::Any => one(rng),
+        Shape::Own(_) => unreachable!("cases are of built-in specifications"),
     }
 }
 
@@ -232,7 +233,7 @@ fn spoil(case: &mut Case, pool: &[Value], rng: &mut Rng) {
         Shape::Int | Shape::OptionalInt => Value::Int(*rng.pick(&[-1, 0, 1, 2, i64::MIN])),
         Shape::List => Value::list([rng.pick(pool).clone(), Value::Null]),
         Shape::Text => Value::text("a"),
-        Shape::Pair | Shape::Cell => return,
+        Shape::Pair | Shape::Cell | Shape::Own(_) => return,
         Shape::Item | Shape::Any => {
             if rng.chance(0.3) {
                 Value::Null

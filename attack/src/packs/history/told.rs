@@ -204,7 +204,7 @@ fn other_values(known: &mut Known, rng: &mut Rng) -> bool {
         Kind::PriorityQueue | Kind::PriorityQueueMax | Kind::Set | Kind::Multiset | Kind::List => {}
         // Values are added up, put together, counted, lengths, or indices.
         Kind::RmwRegister | Kind::Counter | Kind::Kv | Kind::Snapshot | Kind::Map => return false,
-        Kind::Lock | Kind::RwLock | Kind::Semaphore => return false,
+        Kind::Lock | Kind::RwLock | Kind::Semaphore | Kind::Own => return false,
     }
     const MOST: i64 = 1_000_000_000;
     let ends = rng.below(3);

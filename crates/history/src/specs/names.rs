@@ -86,6 +86,12 @@ pub enum SpecError {
         /// What was given.
         count: usize,
     },
+    /// A specification of one's own needs a name that no other has.
+    #[error("`{name}` cannot be the name of a specification: it is empty, has a colon in it, or is taken")]
+    Name {
+        /// The name.
+        name: String,
+    },
     /// A setting twice.
     #[error("spec `{name}` is given the setting `{setting}` twice")]
     Twice {
