@@ -45,8 +45,9 @@ impl Catalog {
     }
 
     /// All names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        Kind::all().map(Kind::name).chain(self.own().map(OwnSpec::name))
+    pub fn names<'a>(&'a self) -> impl Iterator<Item = &'a str> {
+        let built_in = Kind::all().map(|kind| -> &'a str { kind.name() });
+        built_in.chain(self.own.iter().map(|own| own.name()))
     }
 
     fn find(&self, name: &str) -> Option<&Arc<dyn OwnSpec>> {
