@@ -58,6 +58,8 @@ pub struct Concrete {
     offers: BTreeMap<usize, usize>,
     /// Values that were taken as offers, and the offers: they were never in the list.
     met: BTreeMap<Word, usize>,
+    /// Locks of records that a thread kept when an operation of its returned, and the thread. A structure shows a thread at rest without locks, and knows no more of these.
+    kept: BTreeMap<(usize, usize), usize>,
     calls: Vec<u8>,
     fresh: Word,
 }
@@ -99,6 +101,7 @@ impl<'a, 'p> World<'a, 'p> {
             owned: BTreeMap::new(),
             offers: BTreeMap::new(),
             met: BTreeMap::new(),
+            kept: BTreeMap::new(),
             calls: vec![0; self.machine.threads],
             fresh: 0,
         }
@@ -162,6 +165,9 @@ impl<'a, 'p> World<'a, 'p> {
                 .step(&mut next.state, thread, edge, &mut choices, &mut events)
                 .map_err(|error| error.to_string())?;
             if outcome != Outcome::Disabled {
+                next.kept.retain(|(cell, field), holder| {
+                    self.machine.cell(&next.state, *cell).2[*field] == *holder as Word
+                });
                 self.made(from, &mut next, (thread, pc, edge), &events);
                 self.publish(from, &mut next);
                 self.offers(from, &mut next, thread);
@@ -169,6 +175,8 @@ impl<'a, 'p> World<'a, 'p> {
                 if let Outcome::Returned(words) = outcome {
                     self.check(&next, thread, &words)?;
                     next.open[thread] = None;
+                    let kept: Vec<_> = self.locks_of(&next, thread).collect();
+                    next.kept.extend(kept.into_iter().map(|lock| (lock, thread)));
                 }
                 out.push(next);
             }
@@ -176,6 +184,16 @@ impl<'a, 'p> World<'a, 'p> {
                 return Ok(out);
             }
         }
+    }
+
+    /// The locks of records that a thread holds: their records and fields.
+    fn locks_of<'s>(&'s self, of: &'s Concrete, thread: usize) -> impl Iterator<Item = (usize, usize)> + 's {
+        (0..self.machine.cells(&of.state)).flat_map(move |cell| {
+            let (record, _, fields) = self.machine.cell(&of.state, cell);
+            let held = move |field: usize| self.layout.held_field(0, record, field as u16).is_some();
+            let all = fields.iter().enumerate().filter(move |(_, word)| **word == thread as Word);
+            all.filter(move |(field, _)| held(*field)).map(move |(field, _)| (cell, field))
+        })
     }
 
     fn marks(

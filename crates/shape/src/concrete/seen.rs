@@ -268,12 +268,9 @@ impl World<'_, '_> {
             let mask = same.iter().fold(layout.private, |mask, (_, bit)| mask | bit);
             s.nodes.push(Node { mask, row: 1, other: 0, many: false });
         }
-        for cell in 0..self.machine.cells(&from.state) {
-            let (record, _, fields) = self.machine.cell(&from.state, cell);
-            for (field, _) in fields.iter().enumerate().filter(|(_, word)| **word == thread as Word) {
-                let held = layout.held_field(place, record, field as u16);
-                s.nodes[cell + 1].mask |= held.unwrap_or(0);
-            }
+        for (cell, field) in self.locks_of(from, thread).filter(|lock| !from.kept.contains_key(lock)) {
+            let (record, ..) = self.machine.cell(&from.state, cell);
+            s.nodes[cell + 1].mask |= layout.held_field(place, record, field as u16).unwrap_or(0);
         }
         s.threads[place] = new;
     }

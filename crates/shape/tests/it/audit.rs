@@ -1,5 +1,8 @@
 //! The structures of proofs against the interpreter.
 
+use std::time::Duration;
+
+use linpoint_lang::program::{Action, Expr};
 use linpoint_shape::audit::{Amount, Audit, Inside, audit};
 use linpoint_shape::budget::Budget;
 use linpoint_shape::exec::Points;
@@ -82,4 +85,36 @@ fn a_missing_view_is_found() {
         missed += usize::from(look(&layout, &proof.points, &views, 3000, 1000).is_ok());
     }
     assert!(missed * 4 <= found.views.all.len(), "{missed} of {}", found.views.all.len());
+}
+
+/// An operation that keeps a lock is linearizable all the same: whoever wants the lock again waits for ever, and no step leads out of the proof.
+#[test]
+fn a_lock_that_is_kept_past_the_return() {
+    // Nothing is ever added, so that a set whose locks exclude nobody is right.
+    let mut program = program("pessimistic-set");
+    for (op, is_it) in [("add", is_assume as fn(&Action) -> bool), ("contains", is_unlock)] {
+        let op = program.operations.iter().position(|found| found.name == op).expect("it is there");
+        let nodes = program.nodes.iter_mut().filter(|node| node.op.index() == op).skip(11);
+        let mut edges = nodes.flat_map(|node| &mut node.edges);
+        let edge = edges.find(|edge| edge.actions.first().is_some_and(is_it)).expect("one after the search");
+        match &mut edge.actions[0] {
+            Action::Assume(e) => *e = Expr::Not(Box::new(e.clone())),
+            _ => drop(edge.actions.remove(0)),
+        }
+    }
+    let settings = Settings { refute: false, second_look: Duration::ZERO, ..Settings::default() };
+    let Verdict::Proved(proof) = prove(&program, &settings).verdict else { panic!("it is proved") };
+    let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
+    let layout = Layout::new(&program).expect("modelled");
+    let views = refine::forget(&layout, &found.views).expect("it fits");
+    let done = look(&layout, &proof.points, &views, 2000, 1000);
+    assert!(done.as_ref().is_ok_and(|done| done.inside >= 2000), "{done:?}");
+}
+
+fn is_assume(action: &Action) -> bool {
+    matches!(action, Action::Assume(_))
+}
+
+fn is_unlock(action: &Action) -> bool {
+    matches!(action, Action::Unlock(_))
 }
