@@ -171,6 +171,8 @@ pub struct Execution {
     held_back: bool,
     /// A loop that is being tried.
     probing: Option<probe::Probe>,
+    /// What is known of loops.
+    beliefs: probe::Beliefs,
     /// Are the values noted that steps find or leave, because a run took too many steps ([`crate::cycle`])?
     valuing: bool,
     /// A hash of them for each step, if they are.
@@ -250,6 +252,7 @@ impl Execution {
             newly_fair: false,
             held_back: false,
             probing: None,
+            beliefs: probe::Beliefs::default(),
             valuing: false,
             values: Vec::new(),
             again: Vec::new(),
@@ -273,6 +276,7 @@ impl Execution {
         let follows = strategy.follows();
         self.shims.next_run(&mut self.run);
         self.newly_fair = false;
+        self.beliefs.next_run();
         self.valuing = false;
         self.reset(follows);
         self.prefix = strategy.prefix();

@@ -8,9 +8,8 @@
 //! ends, or does not come back, it counts somewhere: that loop is never taken for a spin again, and what was explored with another belief is explored anew. The run is then made
 //! again from its beginning, along the same schedule, so nobody sees that it was tried.
 //!
-//! Each loop, by its place in the source, is tried at the first [`TIMES`] occasions on each OS thread. What is left to belief: loops that count elsewhere to more than [`TURNS`], or only later.
-
-use std::cell::RefCell;
+//! Each loop, by its place in the source, is tried at the first [`TIMES`] occasions of an exploration, each of them once: nothing is taken over from other programs, which may come to the same
+//! place with other things in mind. What is left to belief: loops that count elsewhere to more than [`TURNS`], or only later.
 
 use rustc_hash::FxHashMap;
 
@@ -24,7 +23,7 @@ const TURNS: u32 = 200;
 /// So many steps it may take for them.
 const STEPS: u32 = 10_000;
 
-/// So often each loop is tried.
+/// So often each loop is tried in an exploration.
 const TIMES: u32 = 6;
 
 /// A loop that is being tried.
@@ -33,12 +32,14 @@ pub(super) struct Probe {
     thread: ThreadId,
     loc: Loc,
     site: usize,
+    /// The steps of the run until then.
+    after: usize,
     turns: u32,
     steps: u32,
 }
 
 /// What is known of a loop.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// How often it was tried, and went round.
     spins: u32,
@@ -46,12 +47,20 @@ struct Known {
     counts: bool,
 }
 
-thread_local! {
-    static KNOWN: RefCell<FxHashMap<usize, Known>> = RefCell::default();
+/// What an exploration knows of loops.
+#[derive(Debug, Default)]
+pub(super) struct Beliefs {
+    /// By their place in the source.
+    loops: FxHashMap<usize, Known>,
+    /// Where in this run loops were tried that went round: the steps until then, and the thread.
+    tried: Vec<(usize, ThreadId)>,
 }
 
-fn known(site: usize) -> Known {
-    KNOWN.with_borrow(|known| known.get(&site).copied().unwrap_or_default())
+impl Beliefs {
+    /// A new run begins.
+    pub(super) fn next_run(&mut self) {
+        self.tried.clear();
+    }
 }
 
 /// What to do about a thread that came back to where it was.
@@ -68,7 +77,8 @@ pub(super) enum Belief {
 impl Execution {
     /// The running thread came to `loc` by the code at `site` in a state in which it was there before.
     pub(super) fn believe(&mut self, loc: Loc, site: usize) -> Belief {
-        let Known { spins, counts } = known(site);
+        let Known { spins, counts } = self.beliefs.loops.get(&site).copied().unwrap_or_default();
+        let after = self.run.steps.len();
         if let Some(probe) = &mut self.probing {
             if probe.thread == self.current && (probe.loc, probe.site) == (loc, site) {
                 probe.turns += 1;
@@ -78,10 +88,11 @@ impl Execution {
         if counts {
             return Belief::Counts;
         }
-        if spins >= TIMES || self.mode != Mode::Exploring || self.failure.is_some() || self.suspected {
+        let tried = spins >= TIMES || self.beliefs.tried.contains(&(after, self.current));
+        if tried || self.mode != Mode::Exploring || self.failure.is_some() || self.suspected {
             return Belief::Spins;
         }
-        self.probing = Some(Probe { thread: self.current, loc, site, turns: 0, steps: 0 });
+        self.probing = Some(Probe { thread: self.current, loc, site, after, turns: 0, steps: 0 });
         // The record ends here; this is where the run is made again to.
         self.mode = Mode::Draining;
         self.disturb();
@@ -109,11 +120,12 @@ impl Execution {
         let counts = probe.turns < TURNS;
         // What was left out as a turn of a spin has to be made.
         self.newly_fair |= counts;
-        KNOWN.with_borrow_mut(|known| {
-            let known = known.entry(probe.site).or_default();
-            known.spins += u32::from(!counts);
-            known.counts |= counts;
-        });
+        let known = self.beliefs.loops.entry(probe.site).or_default();
+        known.spins += u32::from(!counts);
+        known.counts |= counts;
+        if !counts {
+            self.beliefs.tried.push((probe.after, probe.thread));
+        }
     }
 
     /// An operation begins: no loop goes on into it.

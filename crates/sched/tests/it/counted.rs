@@ -130,3 +130,50 @@ fn alone() {
     });
     assert_eq!(found.fine(), [9]);
 }
+
+/// Looks for another one's flag, so often at the most; how often is known on the heap only.
+#[inline(never)]
+fn patient(most: u32) -> u32 {
+    let flag = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&flag);
+    let child = thread::spawn(move || other.store(1, SeqCst));
+    let mut left = Box::new(most);
+    while flag.load(SeqCst) == 0 && **black_box(&left) > 0 {
+        **black_box(&mut left) -= 1;
+    }
+    child.join().unwrap();
+    u32::from(*left == 0)
+}
+
+/// A loop that goes round for long in one program may end in the next one that comes to it, on the same thread of the system.
+#[test]
+fn what_goes_round_in_one_program_ends_in_another() {
+    for _ in 0..8 {
+        assert_eq!(outcomes(|| patient(1_000_000)).fine(), [0]);
+    }
+    assert_eq!(outcomes(|| patient(3)).fine(), [0, 1]);
+}
+
+/// A loop that is come to many times in a run, and ends by itself only after the last of them.
+#[test]
+fn each_occasion_is_tried_once() {
+    let program = || {
+        let flag = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&flag);
+        let child = thread::spawn(move || (1..=3).for_each(|number| other.store(number, SeqCst)));
+        let mut left = Box::new(1_000_000);
+        let mut ended = 0;
+        for number in 1..=3 {
+            if number == 3 {
+                *left = 2;
+            }
+            while flag.load(SeqCst) < number && **black_box(&left) > 0 {
+                **black_box(&mut left) -= 1;
+            }
+            ended += u32::from(*left == 0);
+        }
+        child.join().unwrap();
+        ended
+    };
+    assert_eq!(outcomes(program).fine(), [0, 1]);
+}
