@@ -119,7 +119,7 @@ impl Change {
             }
             StmtKind::Return(value) => value.iter_mut().for_each(|value| self.expr(value)),
             StmtKind::Choose(blocks) => blocks.iter_mut().for_each(|block| self.block(block)),
-            StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Tressa(_) => {}
+            StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Tressa(_) | StmtKind::Prophecy { .. } => {}
         }
     }
 

@@ -71,7 +71,7 @@ impl Ghosts {
     fn keeps(&mut self, stmt: &mut Stmt) -> bool {
         stmt.notes.clear();
         match &mut stmt.kind {
-            StmtKind::Var { ghost: true, name, .. } => {
+            StmtKind::Var { ghost: true, name, .. } | StmtKind::Prophecy { name, .. } => {
                 self.names.insert(name.text.clone());
                 return false;
             }

@@ -151,7 +151,9 @@ impl Declared {
         self.names.extend(stmt.label.iter().map(|label| label.text.clone()));
         let mut inside = Vec::new();
         match &stmt.kind {
-            StmtKind::Var { name, .. } => self.names.extend([name.text.clone()]),
+            StmtKind::Var { name, .. } | StmtKind::Prophecy { name, .. } => {
+                self.names.extend([name.text.clone()])
+            }
             StmtKind::Assign { target, .. } => self.target(target),
             StmtKind::For { var, body, .. } => {
                 self.names.insert(var.text.clone());

@@ -159,14 +159,38 @@ pub struct Stmt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum StmtKind {
-    Var { ghost: bool, name: Name, ty: Option<TypeExpr>, value: Option<Expr> },
-    Assign { target: Expr, value: Expr },
+    Var {
+        ghost: bool,
+        name: Name,
+        ty: Option<TypeExpr>,
+        value: Option<Expr>,
+    },
+    /// `prophecy g: int`
+    Prophecy {
+        name: Name,
+        ty: TypeExpr,
+    },
+    Assign {
+        target: Expr,
+        value: Expr,
+    },
     Call(Expr),
     Atomic(Block),
-    If { cond: Expr, then: Block, otherwise: Option<Block> },
+    If {
+        cond: Expr,
+        then: Block,
+        otherwise: Option<Block>,
+    },
     Loop(Block),
-    While { cond: Expr, body: Block },
-    For { var: Name, range: Range, body: Block },
+    While {
+        cond: Expr,
+        body: Block,
+    },
+    For {
+        var: Name,
+        range: Range,
+        body: Block,
+    },
     Break(Option<Name>),
     Continue(Option<Name>),
     Return(Option<Expr>),
@@ -203,6 +227,13 @@ pub enum NoteKind {
     },
     /// `@ghost { … }`
     Ghost(Block),
+    /// `@resolve g = e`
+    Resolve {
+        /// What was guessed.
+        name: Name,
+        /// What it should have been.
+        value: Expr,
+    },
 }
 
 /// An expression.

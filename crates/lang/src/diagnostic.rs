@@ -52,6 +52,8 @@ pub mod code {
     pub const ANNOTATION: &str = "L042";
     /// Ghost code that the program could notice.
     pub const GHOST: &str = "L043";
+    /// A guess that could hide runs.
+    pub const PROPHECY: &str = "L044";
     /// No such specification.
     pub const SPEC: &str = "L050";
     /// Operations that do not fit the specification.

@@ -30,6 +30,7 @@ pub fn erase(program: &Program) -> Program {
             edge.actions.retain_mut(|action| match action {
                 Action::Assign(place, _) => !is_ghost(program, node.op, place),
                 Action::Choose(local, ..) => !is_ghost(program, node.op, &Place::Local(*local)),
+                Action::Prophecy(..) => false,
                 Action::New { record, fields, .. } => {
                     let slots = &program.records[record.index()].fields;
                     fields.retain(|(field, _)| !slots[usize::from(*field)].ghost);
@@ -83,6 +84,9 @@ fn steered(program: &Program, op: OpId, edge: &Edge) -> Option<&'static str> {
             (!some).then_some("it is chosen from a range that may be empty, and then the program waits")
         }
         Action::Choose(_, lo, hi) => (reads(lo) || reads(hi)).then_some("a choice depends on it"),
+        Action::Prophecy(local, _) => {
+            (!ghost(&Place::Local(*local))).then_some("the program would be given a guess")
+        }
         Action::New { local, record, fields } => {
             let slots = &program.records[record.index()].fields;
             let given = fields.iter().any(|(field, e)| !slots[usize::from(*field)].ghost && reads(e));

@@ -93,6 +93,10 @@ fn after_edge(edge: &Edge, mut set: Vec<bool>, unset: &mut impl FnMut(usize, cra
                 read(hi, &set, &mut bound);
                 set[local.index()] = true;
             }
+            Action::Prophecy(local, resolved) => {
+                resolved.iter().for_each(|e| read(e, &set, &mut bound));
+                set[local.index()] = true;
+            }
             Action::New { local, fields, .. } => {
                 fields.iter().for_each(|(_, e)| read(e, &set, &mut bound));
                 set[local.index()] = true;
@@ -265,6 +269,7 @@ fn follow(edge: &Edge, known: &mut Truths) -> bool {
             }
             Action::Assign(Place::Local(local), _)
             | Action::Choose(local, ..)
+            | Action::Prophecy(local, _)
             | Action::New { local, .. } => {
                 known.remove(local);
             }
@@ -357,6 +362,12 @@ fn live_before(program: &Program, edge: &Edge, live: &[Vec<bool>], width: usize)
                 now[local.index()] = false;
                 read(lo, &mut now);
                 read(hi, &mut now);
+            }
+            Action::Prophecy(local, None) => now[local.index()] = false,
+            // What was guessed is compared with it.
+            Action::Prophecy(local, Some(e)) => {
+                now[local.index()] = true;
+                read(e, &mut now);
             }
             Action::New { local, fields, .. } => {
                 now[local.index()] = false;

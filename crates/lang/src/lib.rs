@@ -35,6 +35,7 @@ mod near;
 pub mod parser;
 pub mod printer;
 pub mod program;
+pub mod prophecy;
 pub mod span;
 pub mod token;
 

@@ -33,6 +33,7 @@ use crate::program::{
     Annotations, Claim, Enum, EnumId, Expr, Global, GlobalId, LocalId, NodeId, Operation, Program, Record,
     RecordId, ResultType, Size, SizeId, SpecSource, Type, Word,
 };
+use crate::prophecy;
 use crate::span::Span;
 
 /// The programs of a file, and everything that is wrong with them. A program with errors is left out.
@@ -249,6 +250,7 @@ impl<'a> Lowerer<'a> {
     fn check_flow(&mut self, program: &Program) {
         if !self.wrong.iter().any(Diagnostic::is_error) {
             erase::check(program, &mut self.wrong);
+            prophecy::check(program, &mut self.wrong);
             flow::check(program, &mut self.wrong);
         }
     }

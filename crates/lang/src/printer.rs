@@ -221,6 +221,7 @@ impl Printer<'_> {
                 let value = value.as_ref().map_or(String::new(), |v| format!(" = {}", print_expr(v)));
                 format!("{ghost}var {}{ty}{value}", name.text)
             }
+            StmtKind::Prophecy { name, ty } => format!("prophecy {}: {}", name.text, print_type(ty)),
             StmtKind::Assign { target, value } => format!("{} = {}", print_expr(target), print_expr(value)),
             StmtKind::Call(call) => print_expr(call),
             StmtKind::Break(label) | StmtKind::Continue(label) => {
@@ -257,6 +258,7 @@ fn print_note(note: &Note) -> String {
             format!("@lin{result}{of}{}", when(c))
         }
         NoteKind::Query { when: c } => format!("@query{}", when(c)),
+        NoteKind::Resolve { name, value } => format!("@resolve {} = {}", name.text, print_expr(value)),
         NoteKind::Ghost(block) => {
             let printer = Printer {
                 file: &File::default(),

@@ -227,6 +227,8 @@ pub enum Action {
     Assign(Place, Expr),
     /// Gives a local any value from the first to the second, both included.
     Choose(LocalId, Expr, Expr),
+    /// Guesses what a ghost local will turn out to be; or, with an expression, says what it should have been ([`crate::prophecy`]).
+    Prophecy(LocalId, Option<Expr>),
     /// Makes a record. Fields not named start as declared.
     New {
         /// Gets the pointer.
@@ -615,6 +617,10 @@ impl Edge {
                 Action::Choose(local, lo, hi) => {
                     read(lo, see);
                     read(hi, see);
+                    see(&Place::Local(*local), true);
+                }
+                Action::Prophecy(local, resolved) => {
+                    resolved.iter().for_each(|e| read(e, see));
                     see(&Place::Local(*local), true);
                 }
                 Action::New { local, fields, .. } => {

@@ -210,6 +210,7 @@ fn compares_data(program: &Program) -> bool {
                         seen(e)
                     }
                     Action::Choose(_, lo, hi) => seen(lo) || seen(hi),
+                    Action::Prophecy(_, resolved) => resolved.iter().any(seen),
                     Action::New { fields, .. } => fields.iter().any(|(_, e)| seen(e)),
                     Action::Mark(mark) => mark.when.iter().chain(mark.result.iter().flatten()).any(seen),
                     Action::Lock(_) | Action::Unlock(_) | Action::Claim(_) => false,

@@ -339,6 +339,11 @@ pub(crate) fn explorer<'p>(
     if claims.is_some() && !Claims::are_decidable(program) {
         return Err(Limit::CannotStart("a claim quantifies over a term".into()));
     }
+    if mode == Mode::AtPoints && linpoint_lang::prophecy::is_in(program) {
+        return Err(Limit::CannotStart(
+            "its points may depend on a prophecy, which only a proof follows".into(),
+        ));
+    }
     if bounds.preemptions.is_some() && bounds.progress != Demand::Nothing {
         return Err(Limit::CannotStart("progress cannot be told from some of the runs".into()));
     }

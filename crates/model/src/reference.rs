@@ -321,6 +321,7 @@ fn asks_who_calls(block: &Program) -> bool {
                 Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => says_me(e),
                 Action::Assign(place, e) => says_me(e) || found_by_me(place),
                 Action::Choose(_, lo, hi) => says_me(lo) || says_me(hi),
+                Action::Prophecy(_, resolved) => resolved.iter().any(says_me),
                 Action::New { fields, .. } => fields.iter().any(|(_, e)| says_me(e)),
                 Action::Lock(_) | Action::Unlock(_) => true,
                 Action::Mark(_) | Action::Claim(_) => false,

@@ -303,6 +303,17 @@ impl World<'_> {
                     self.guards.extend([low, high]);
                     self.write(op, &Place::Local(*local), value, &mut memory, &mut frame);
                 }
+                Action::Prophecy(local, None) => {
+                    let guess = self.fresh(Key::Choice, "guess");
+                    self.write(op, &Place::Local(*local), guess, &mut memory, &mut frame);
+                }
+                // A thread whose guess was another is of a run that is not looked at.
+                Action::Prophecy(local, Some(e)) => {
+                    let found = self.eval(e, &memory, &mut frame);
+                    let guess = self.read_place(&Place::Local(*local), &memory, &mut frame);
+                    let right = self.same(guess, found);
+                    self.guards.push(right);
+                }
                 Action::New { local, record, fields } => {
                     let kind = &self.program.records[record.index()];
                     let mut values = Vec::new();

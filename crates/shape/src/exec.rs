@@ -274,6 +274,7 @@ impl Exec<'_, '_> {
             }
             Action::Mark(_) => Ok(()),
             Action::Free(e) => self.free(e),
+            Action::Prophecy(..) => self.unsupported("a prophecy"),
             Action::Claim(_) => self.unsupported("claims about the future"),
         }
     }

@@ -126,6 +126,7 @@ fn reads(edge: &Edge, see: &mut impl FnMut(usize)) {
                 expr(lo);
                 expr(hi);
             }
+            Action::Prophecy(_, resolved) => resolved.iter().for_each(&mut expr),
             Action::New { fields, .. } => fields.iter().for_each(|(_, e)| expr(e)),
             Action::Lock(place) | Action::Unlock(place) => expr(&Expr::Read(place.clone())),
             Action::Mark(mark) => mark.when.iter().chain(&mark.of).for_each(&mut expr),

@@ -143,6 +143,12 @@ impl Machine<'_> {
                 let at = self.local_at(thread, local.index());
                 state.words[at] = value;
             }
+            Action::Prophecy(local, resolved) => {
+                // A wrong guess, and then the right one: nothing but ghosts sees either.
+                let value = resolved.as_ref().map_or(Ok(0), |e| self.eval(&mut state.words, thread, e))?;
+                let at = self.local_at(thread, local.index());
+                state.words[at] = value;
+            }
             Action::New { local, record, fields } => {
                 self.allocate(state, thread, local.index(), *record, fields, choices, events)?;
             }

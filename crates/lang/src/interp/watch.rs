@@ -24,6 +24,10 @@ impl Machine<'_> {
                 self.reads(words, thread, hi, &mut seen);
                 seen.push((self.local_at(thread, local.index()), true));
             }
+            Action::Prophecy(local, resolved) => {
+                resolved.iter().for_each(|e| self.reads(words, thread, e, &mut seen));
+                seen.push((self.local_at(thread, local.index()), true));
+            }
             Action::New { local, fields, .. } => {
                 fields.iter().for_each(|(_, e)| self.reads(words, thread, e, &mut seen));
                 seen.push((self.local_at(thread, local.index()), true));

@@ -1,9 +1,10 @@
 //! Annotations of steps: `@lin`, `@query`, `@ghost`.
 
-use super::{Lowerer, Return, Ty};
+use super::{EdgeRef, Lowerer, Return, Ty};
 use crate::ast::{self, Block, Note, NoteKind, StmtKind};
-use crate::diagnostic::code;
+use crate::diagnostic::{Diagnostic, code};
 use crate::program::{Action, Expr, Mark, MarkKind, Type};
+use crate::span::Span;
 
 impl<'a> Lowerer<'a> {
     pub(super) fn refuse_notes(&mut self, notes: &[Note]) {
@@ -47,10 +48,54 @@ impl<'a> Lowerer<'a> {
                     actions.push(Action::Mark(mark));
                 }
                 NoteKind::Ghost(block) => self.ghost_block(block, &mut actions),
+                NoteKind::Resolve { name, value } => actions.extend(self.resolved(name, value)),
             }
         }
         (self.pure, self.ghost) = (pure, ghost);
         actions
+    }
+
+    /// A guess is made.
+    pub(super) fn prophecy(&mut self, name: &ast::Name, ty: &ast::TypeExpr, span: Span) -> EdgeRef {
+        if self.initial {
+            let help = "the initial code runs alone: there is nothing to guess";
+            self.error(code::PROPHECY, span, "a prophecy in the initial code", help);
+        }
+        let (ty, bounds) = self.scalar(ty);
+        let known = self.find_local(&name.text);
+        // The same statement again is a procedure inlined once more, or a loop.
+        let again = known.filter(|known| self.locals[known.index()].span.start == name.span.start);
+        let local = again.unwrap_or_else(|| {
+            if let Some(first) = known {
+                let first = self.locals[first.index()].span;
+                let twice = format!("`{}` is declared twice", name.text);
+                let diagnostic =
+                    Diagnostic::error(code::TWICE, name.span, twice).also(first, "the first is here");
+                self.complain(diagnostic.help("guess under another name"));
+            }
+            self.declare_local(name, Some(ty), true)
+        });
+        self.locals[local.index()].bounds = bounds;
+        self.step(vec![Action::Prophecy(local, None)], span)
+    }
+
+    /// It turns out what should have been guessed.
+    fn resolved(&mut self, name: &ast::Name, value: &ast::Expr) -> Option<Action> {
+        let Some(local) = self.find_local(&name.text) else {
+            self.unknown("prophecy", &name.text, name.span, &[]);
+            return None;
+        };
+        if !self.locals[local.index()].ghost {
+            let message = format!("`{}` was not guessed", name.text);
+            self.error(code::PROPHECY, name.span, message, "guess it before: `prophecy g: int`");
+            return None;
+        }
+        let ty = self.locals[local.index()].ty.clone();
+        let (lowered, found) = self.expr(value, ty.as_ref());
+        if let Some(wanted) = &ty {
+            self.expect(wanted, &found, value.span);
+        }
+        Some(Action::Prophecy(local, Some(lowered)))
     }
 
     pub(super) fn truth(&mut self, cond: &ast::Expr) -> Expr {

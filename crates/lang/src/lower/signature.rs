@@ -131,6 +131,7 @@ impl<'a> Lowerer<'a> {
         let (operations, init) = inner.routines(members);
         let mut spec = inner.assemble(&program.name, operations, init);
         inner.check_flow(&spec);
+        crate::prophecy::refuse(&spec, &mut inner.wrong);
         self.wrong.append(&mut inner.wrong);
         let mut ordered = Vec::new();
         for operation in &program.operations {

@@ -96,6 +96,7 @@ impl<'a> Lowerer<'a> {
             StmtKind::Var { ghost, name, ty, value } => {
                 self.var(*ghost, name, ty.as_ref(), value.as_ref(), span)
             }
+            StmtKind::Prophecy { name, ty } => vec![self.prophecy(name, ty, span)],
             StmtKind::Assign { target, value } => self.assign(target, value, span),
             StmtKind::Call(call) => self.call_statement(call, span),
             StmtKind::Assume(cond) => {

@@ -30,9 +30,13 @@ impl Parser {
                 NoteKind::Query { when: self.when()? }
             } else if self.eat_word("ghost") {
                 NoteKind::Ghost(self.block()?)
+            } else if self.eat_word("resolve") {
+                let name = self.name("what was guessed")?;
+                self.sign("=")?;
+                NoteKind::Resolve { name, value: self.expr()? }
             } else {
-                let help = self.nearest(&["lin", "query", "ghost"]);
-                return self.expected("`lin`, `query` or `ghost`", &help);
+                let help = self.nearest(&["lin", "query", "ghost", "resolve"]);
+                return self.expected("`lin`, `query`, `ghost` or `resolve`", &help);
             };
             notes.push(Note { kind, span: self.since(start) });
         }

@@ -113,6 +113,12 @@ impl Parser {
         let mut notes = Vec::new();
         let kind = match word.as_str() {
             "var" | "ghost" if word == "var" || is_word(self.ahead(1), "var") => self.var()?,
+            "prophecy" if matches!(self.ahead(1).kind, TokenKind::Word(_)) && !self.ahead(1).on_new_line => {
+                self.bump();
+                let name = self.name("a variable")?;
+                self.sign(":")?;
+                StmtKind::Prophecy { name, ty: self.ty()? }
+            }
             "atomic" => {
                 self.bump();
                 StmtKind::Atomic(self.block()?)
@@ -257,6 +263,7 @@ impl Parser {
         }
         let known = [
             "loop", "while", "return", "break", "continue", "atomic", "assert", "assume", "choose", "tressa",
+            "prophecy",
         ];
         let help = match &target.kind {
             ExprKind::Name(name) => crate::near::did_you_mean(name, known),

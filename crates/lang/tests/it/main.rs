@@ -5,4 +5,5 @@ mod diagnostics;
 mod ghosts;
 mod interpreter;
 mod printer;
+mod prophecies;
 mod reference;

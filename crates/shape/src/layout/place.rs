@@ -385,6 +385,7 @@ fn fields_read(program: &Program) -> BTreeSet<(usize, u16)> {
                     lo.places(&mut see);
                     hi.places(&mut see);
                 }
+                Action::Prophecy(_, resolved) => resolved.iter().for_each(|e| e.places(&mut see)),
                 Action::New { fields, .. } => fields.iter().for_each(|(_, e)| e.places(&mut see)),
                 Action::Lock(place) | Action::Unlock(place) => place.inner(&mut see),
                 Action::Mark(mark) => mark.when.iter().chain(&mark.of).for_each(|e| e.places(&mut see)),

@@ -61,6 +61,11 @@ impl Compiler<'_, '_> {
                 let limit = bounds.locals[op.index()][local.index()];
                 Act::Choose(1 + local.index(), self.value(lo), self.value(hi), limit)
             }
+            Action::Prophecy(local, resolved) => {
+                let limit = bounds.locals[op.index()][local.index()];
+                let value = resolved.as_ref().map_or_else(|| self.value(&Expr::Const(0)), |e| self.value(e));
+                Act::SetLocal(1 + local.index(), value, limit)
+            }
             Action::New { local, record, fields } => {
                 let kind = &self.machine.program.records[record.index()];
                 let given = fields.iter().map(|(field, e)| {
