@@ -7,10 +7,14 @@ use linpoint_history::specs::{self, SpecError};
 use linpoint_history::{Builtin, Kind, Value};
 
 use crate::fault::Fault;
+use crate::own;
 
 /// Reads `--spec` and `--initial`.
 pub fn spec(name: &str, initial: Option<&str>) -> Result<Builtin, Fault> {
-    let spec = specs::parse(name).map_err(spec_fault)?;
+    let spec = match own::is_file(name) {
+        true => own::spec(name)?,
+        false => specs::parse(name).map_err(spec_fault)?,
+    };
     match initial {
         Some(text) => spec.starting_from(json(text)?).map_err(spec_fault),
         None => Ok(spec),
@@ -21,7 +25,8 @@ fn spec_fault(error: SpecError) -> Fault {
     let help = match &error {
         SpecError::Unknown { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
         SpecError::Unknown { .. } => {
-            format!("known: {}", Kind::all().map(Kind::name).collect::<Vec<_>>().join(", "))
+            let known = Kind::all().map(Kind::name).collect::<Vec<_>>().join(", ");
+            format!("known: {known}; or your own, as `my-object.lin`")
         }
         SpecError::Setting { .. } => {
             "collections take `capacity=N` and `spurious`, a semaphore takes `capacity=N`".to_owned()

@@ -13,6 +13,7 @@ mod fmt;
 mod generate;
 mod input;
 mod json;
+mod own;
 mod progress;
 mod prove;
 mod refine;

@@ -23,7 +23,8 @@ pub fn run(args: &RefineArgs) -> Result<Exit, Fault> {
     }
     crate::input::not_over([&args.log], args.output.files())?;
     let bar = progress(&args.log);
-    let how = Refine { spec: args.spec.clone(), view: args.view };
+    let spec = args.spec.as_deref().map(|name| crate::input::spec(name, None)).transpose()?;
+    let how = Refine { spec, view: args.view };
     let refined = replay::refine(&args.log, &how, &mut |bytes| bar.set_position(bytes));
     bar.finish_and_clear();
     let refined = refined.map_err(|error| fault(&args.log, error))?;

@@ -15,6 +15,8 @@ pub enum Form {
     Null,
     /// Any value.
     Any,
+    /// Any value but null.
+    Item,
     /// A truth value.
     Bool,
     /// An integer from `least` to `greatest`.
@@ -59,7 +61,7 @@ impl Form {
     pub const fn admits_null(self) -> bool {
         match self {
             Form::Null | Form::Any | Form::Option(_) => true,
-            Form::Bool | Form::Int { .. } | Form::Wide | Form::Text | Form::Char => false,
+            Form::Item | Form::Bool | Form::Int { .. } | Form::Wide | Form::Text | Form::Char => false,
             Form::OneOf(_) | Form::Tuple(_) | Form::List(_) | Form::Tagged(_) => false,
         }
     }
@@ -70,6 +72,7 @@ impl Form {
         match (self, value) {
             (Form::Any, _) => true,
             (Form::Null, value) => value.is_null(),
+            (Form::Item, value) => !value.is_null(),
             (Form::Bool, value) => value.as_bool().is_some(),
             (Form::Int { least, greatest }, Value::Int(n)) => (least..=greatest).contains(n),
             (Form::Wide, Value::Int(_)) => true,
@@ -103,6 +106,7 @@ impl Form {
         match self {
             Form::Null => "null".into(),
             Form::Any => "a value".into(),
+            Form::Item => "a value other than null".into(),
             Form::Bool => "true or false".into(),
             Form::Int { least: i64::MIN, greatest: i64::MAX } | Form::Wide => "an integer".into(),
             Form::Int { least, greatest } => format!("an integer from {least} to {greatest}"),

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::signature::Signature;
 use crate::spec::Call;
+use crate::symbols::Symbols;
 use crate::value::Value;
 
 /// A sequential object that somebody wrote.
@@ -44,6 +45,12 @@ pub trait OwnSpec: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// A state as a person reads it.
     fn show(&self, state: &OwnState) -> String {
         format!("{state:?}")
+    }
+
+    /// The same, with processes by their names.
+    fn show_named(&self, state: &OwnState, names: &Symbols) -> String {
+        let _ = names;
+        self.show(state)
     }
 
     /// About how many bytes a state takes.

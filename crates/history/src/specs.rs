@@ -318,6 +318,7 @@ impl Spec for Builtin {
             State::Holders(shares, owner) => {
                 holders(shares, *owner, |process| names.process_name(process).to_string())
             }
+            State::Own(state) => self.as_own().map_or_else(String::new, |own| own.show_named(state, names)),
             other => self.show(other),
         }
     }

@@ -23,9 +23,11 @@ pub struct Name {
     pub span: Span,
 }
 
-/// `object Treiber : stack { … }`
+/// `object Treiber : stack { … }`, or `spec Lease { … }`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
+    /// Is it a specification alone, without an algorithm?
+    pub is_spec: bool,
     /// Its name.
     pub name: Name,
     /// The built-in specification it names, such as `queue:capacity=2`.

@@ -40,11 +40,21 @@ pub mod span;
 pub mod token;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use lower::lower;
+pub use lower::{Specification, lower, specifications};
 pub use parser::parse;
 pub use printer::print;
 pub use program::Program;
 pub use span::Span;
+
+/// Parses and lowers: the specifications of a text by the names of their objects, and everything that is wrong
+/// with it. Objects that have no specification are left out.
+pub fn compile_specifications(text: &str) -> (Vec<(String, Specification)>, Vec<Diagnostic>) {
+    let (file, wrong) = parse(text);
+    if wrong.iter().any(Diagnostic::is_error) {
+        return (Vec::new(), wrong);
+    }
+    specifications(&file)
+}
 
 /// Parses and lowers: the programs of a text, and everything that is wrong with it.
 pub fn compile(text: &str) -> (Vec<Program>, Vec<Diagnostic>) {

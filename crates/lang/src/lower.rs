@@ -18,6 +18,7 @@ mod note;
 mod place;
 mod routine;
 mod signature;
+mod specification;
 mod stmt;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,8 @@ use crate::program::{
 use crate::prophecy;
 use crate::span::Span;
 
+pub use specification::{Specification, specifications};
+
 /// The programs of a file, and everything that is wrong with them. A program with errors is left out.
 pub fn lower(file: &ast::File) -> (Vec<Program>, Vec<Diagnostic>) {
     let (mut programs, mut wrong) = (Vec::new(), Vec::new());
@@ -51,6 +54,11 @@ pub fn lower(file: &ast::File) -> (Vec<Program>, Vec<Diagnostic>) {
                 .also(first, "the first is here")
                 .help("give one of them another name"),
             );
+        }
+        if object.is_spec {
+            // Nothing to run, but its mistakes are mistakes of the file.
+            specification::lower_alone(object, &mut wrong);
+            continue;
         }
         let mut lowerer = Lowerer::default();
         let program = lowerer.object(object);

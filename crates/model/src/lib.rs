@@ -35,6 +35,7 @@ mod fusion;
 mod monitor;
 mod namer;
 mod opinion;
+mod own;
 mod pack;
 mod plain;
 mod progress;
@@ -43,6 +44,7 @@ mod reference;
 mod schedule;
 mod search;
 mod second_look;
+mod sequential;
 mod session;
 mod steps;
 mod store;
@@ -58,6 +60,7 @@ pub use explore::{
 pub use opinion::{
     Agreement, Budget, Refutation, Scope, Seen, second_opinion, second_opinion_noting, second_opinion_of,
 };
+pub use own::{BlockSpec, Unfit};
 pub use plain::{Noted, Plainly, Values, explore_noting, explore_plainly, walk_plainly};
 pub use progress::Demand;
 pub use reach::{Reach, Reached, reach};

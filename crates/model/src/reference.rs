@@ -6,11 +6,12 @@ use std::ops::Range;
 
 use linpoint_history::{Builtin, Call, OpCode, ProcessId, Spec, Value, specs};
 use linpoint_lang::Program;
-use linpoint_lang::interp::{Choices, Machine, Outcome, State};
-use linpoint_lang::program::{Action, Exit, Expr, NONE, OpId, Place, ResultType, SpecSource, Type, Word};
+use linpoint_lang::interp::{Machine, State};
+use linpoint_lang::program::{NONE, OpId, ResultType, SpecSource, Type, Word};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::explore::Wrong;
+use crate::sequential::{self, Missing};
 
 /// A state of the specification, by number.
 pub(crate) type SpecId = u32;
@@ -39,9 +40,6 @@ enum Source<'p> {
     Builtin(Box<Builtin>, Vec<Option<OpCode>>),
     Block(Box<Machine<'p>>),
 }
-
-/// More steps than this of one operation of a `spec` are not tried; what is missing then is said ([`Reference::leaves_open`]).
-const MAX_STEPS: usize = 200_000;
 
 /// More outcomes than this of one call are not kept: a few open calls with so many each have more combinations than can be told apart.
 const MAX_OUTCOMES: usize = 400;
@@ -76,7 +74,7 @@ impl<'p> Reference<'p> {
         let by_thread = match &program.spec {
             SpecSource::Nothing => false,
             SpecSource::Builtin(spec) => spec.observes_process(),
-            SpecSource::Block(block) => asks_who_calls(block),
+            SpecSource::Block(block) => sequential::asks_who_calls(block),
         };
         Reference::with(program, sizes, threads, by_thread)
     }
@@ -241,11 +239,16 @@ impl<'p> Reference<'p> {
             }
             (Source::Block(machine), SpecState::Block(before)) => {
                 let thread = if self.by_thread { made.thread } else { 0 };
-                let (ends, whole) = run(machine, before, &made, thread);
-                if !whole {
+                let ends = sequential::ends(machine, before, made.op, &made.args, thread);
+                // A specification that goes wrong allows nothing on that way.
+                if ends.missing.as_ref().is_some_and(Missing::is_limit) {
                     self.cut.insert((state, call));
                 }
-                ends
+                let result = &machine.program.operation(made.op).result;
+                let valued = |(words, after): (Vec<Word>, State)| {
+                    (result_value(machine.program, result, &words), SpecState::Block(after))
+                };
+                ends.ends.into_iter().map(valued).collect()
             }
             _ => Vec::new(),
         };
@@ -258,92 +261,6 @@ impl<'p> Reference<'p> {
             self.cut.insert((state, call));
         }
         numbered
-    }
-}
-
-/// Every way an operation of a `spec` can end, and whether these are all.
-fn run(
-    machine: &Machine<'_>,
-    mut before: State,
-    made: &Made,
-    thread: usize,
-) -> (Vec<(Value, SpecState)>, bool) {
-    machine.call(&mut before, thread, made.op, &made.args);
-    let mut met = FxHashSet::from_iter([before.clone()]);
-    let (mut open, mut ends) = (vec![before], Vec::new());
-    let result = &machine.program.operation(made.op).result;
-    let (mut steps, mut whole) = (0, true);
-    while let Some(state) = open.pop() {
-        let Some(pc) = machine.pc(&state, thread) else { continue };
-        for edge in 0..machine.program.node(pc).edges.len() {
-            let mut choices = Choices::default();
-            loop {
-                steps += 1;
-                if steps > MAX_STEPS {
-                    return (ends, false);
-                }
-                let mut after = state.clone();
-                match machine.step(&mut after, thread, edge, &mut choices, &mut Vec::new()) {
-                    // Ways meet again, and a loop may come back to where it was.
-                    Ok(Outcome::Moved) => {
-                        if met.insert(after.clone()) {
-                            open.push(after);
-                        }
-                    }
-                    Ok(Outcome::Returned(words)) => {
-                        machine.canonical(&mut after);
-                        let value = result_value(machine.program, result, &words);
-                        ends.push((value, SpecState::Block(after)));
-                    }
-                    Ok(Outcome::Disabled) => {}
-                    // A specification that goes wrong allows nothing on that way; what is only too much for us is another matter.
-                    Err(error) => whole &= !error.kind.is_limit(),
-                }
-                if !choices.next() {
-                    break;
-                }
-            }
-        }
-    }
-    (ends, whole)
-}
-
-/// Does a `spec` say `me`, or take locks, so that it matters who calls?
-fn asks_who_calls(block: &Program) -> bool {
-    let mut edges = block.nodes.iter().flat_map(|node| &node.edges);
-    edges.any(|edge| {
-        let returned = match &edge.exit {
-            Exit::Return(values) => values.iter().any(says_me),
-            Exit::Goto(_) => false,
-        };
-        returned
-            || edge.actions.iter().any(|action| match action {
-                Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => says_me(e),
-                Action::Assign(place, e) => says_me(e) || found_by_me(place),
-                Action::Choose(_, lo, hi) => says_me(lo) || says_me(hi),
-                Action::Prophecy(_, resolved) => resolved.iter().any(says_me),
-                Action::New { fields, .. } => fields.iter().any(|(_, e)| says_me(e)),
-                Action::Lock(_) | Action::Unlock(_) => true,
-                Action::Mark(_) | Action::Claim(_) => false,
-            })
-    })
-}
-
-fn says_me(e: &Expr) -> bool {
-    match e {
-        Expr::Me => true,
-        Expr::Const(_) | Expr::Size(_) | Expr::Term(_) => false,
-        Expr::Read(place) => found_by_me(place),
-        Expr::Not(e) | Expr::Neg(e) | Expr::Unwrap(e) => says_me(e),
-        Expr::Binary(_, a, b) => says_me(a) || says_me(b),
-        Expr::Quantified { lo, hi, body, .. } => says_me(lo) || says_me(hi) || says_me(body),
-    }
-}
-
-fn found_by_me(place: &Place) -> bool {
-    match place {
-        Place::Local(_) | Place::Global(..) => false,
-        Place::Element(_, e, _) | Place::Field(e, ..) => says_me(e),
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use linpoint_history::Builtin;
 use linpoint_history::Spec as _;
 use linpoint_history::specs::{self, SpecError};
 use rustc_hash::FxHashMap;
@@ -153,7 +154,7 @@ pub enum RefineError {
 #[derive(Clone, Debug, Default)]
 pub struct Refine {
     /// The specification of all objects; `None`: what each was logged with.
-    pub spec: Option<String>,
+    pub spec: Option<Builtin>,
     /// Compare views too.
     pub view: bool,
 }
@@ -252,11 +253,12 @@ fn enter(
     stamps: Stamps,
 ) -> Result<Entrant, RefineError> {
     let name = || description.name.clone();
-    let spec = how.spec.as_deref().unwrap_or(&description.spec);
-    if spec == "custom" {
-        return Err(RefineError::Custom(name()));
-    }
-    let mut setup = Setup::new(object, models::model(specs::parse(spec)?));
+    let spec = match &how.spec {
+        Some(spec) => spec.clone(),
+        None if description.spec == "custom" => return Err(RefineError::Custom(name())),
+        None => specs::parse(&description.spec)?,
+    };
+    let mut setup = Setup::new(object, models::model(spec));
     if how.view && stamps != Stamps::Numbers {
         return Err(RefineError::ViewOfTicks(name()));
     }

@@ -179,6 +179,7 @@ impl Builtin {
             Kind::Map => "a list of [key, value]",
             Kind::Snapshot => "a list of its contents",
             kind if kind.is_collection() => "a list of its contents, none of them null",
+            Kind::Own => "nothing: it says itself where it starts",
             _ => "nothing: it always starts free",
         };
         if fits {
@@ -194,7 +195,7 @@ impl Builtin {
                 _ => Ok(spec),
             };
         }
-        Err(SpecError::Initial { name: self.kind.name().into(), value: initial.to_string(), expected })
+        Err(SpecError::Initial { name: self.name().into(), value: initial.to_string(), expected })
     }
 }
 

@@ -33,7 +33,7 @@ impl Machine<'_> {
             Expr::Not(e) => Word::from(self.eval(words, thread, e)? == 0),
             Expr::Binary(op, a, b) => return self.binary(words, thread, *op, a, b),
             Expr::Size(size) => self.sizes[size.index()],
-            Expr::Me => thread as Word,
+            Expr::Me => self.name_of(thread),
             Expr::Neg(e) => -self.eval(words, thread, e)?,
             Expr::Quantified { all, local, lo, hi, body } => {
                 let (lo, hi) = (self.eval(words, thread, lo)?, self.eval(words, thread, hi)?);

@@ -26,6 +26,8 @@ pub struct Machine<'p> {
     pub sizes: Vec<Word>,
     /// Are accesses told, as [`Event::Acted`](super::Event::Acted)? Claims need them.
     pub watched: bool,
+    /// Whom the threads call for, where that is not themselves: what `me` says.
+    pub caller: Option<Word>,
     /// Where each shared variable starts.
     pub(super) globals: Vec<usize>,
     /// How many elements each has; 0 if it is no array.
@@ -115,7 +117,13 @@ impl<'p> Machine<'p> {
             dead,
             sizes,
             watched: false,
+            caller: None,
         }
+    }
+
+    /// The word that `me` stands for.
+    pub(super) fn name_of(&self, thread: usize) -> Word {
+        self.caller.unwrap_or(thread as Word)
     }
 
     /// From here on no local is forgotten: what nobody reads any more stays in its frame. Runs are the same; there are more states.

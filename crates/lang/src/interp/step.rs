@@ -173,11 +173,11 @@ impl Machine<'_> {
                 if state.words[at] != NONE {
                     return Ok(false);
                 }
-                state.words[at] = thread as Word;
+                state.words[at] = self.name_of(thread);
             }
             Action::Unlock(place) => {
                 let at = self.find(&mut state.words, thread, place)?;
-                if state.words[at] != thread as Word {
+                if state.words[at] != self.name_of(thread) {
                     return Err(ErrorKind::NotHeld);
                 }
                 state.words[at] = NONE;

@@ -12,13 +12,13 @@ impl Parser {
         let mut objects = Vec::new();
         while !self.at_end() {
             let before = self.at;
-            if self.is_word("object") {
+            if self.object_starts() {
                 if let Ok(object) = self.object() {
                     objects.push(object);
                     continue;
                 }
             } else {
-                let help = self.nearest(&["object"]);
+                let help = self.nearest(&["object", "spec"]);
                 let help = if help.is_empty() {
                     "a file is a list of objects: `object Name : spec { … }`".to_owned()
                 } else {
@@ -29,20 +29,34 @@ impl Parser {
             if self.at == before {
                 self.bump();
             }
-            while !(self.at_end() || self.is_word("object") && self.peek().on_new_line) {
+            while !(self.at_end() || self.object_starts() && self.peek().on_new_line) {
                 self.bump();
             }
         }
         objects
     }
 
+    /// Does an object start here, or a specification that stands alone?
+    fn object_starts(&self) -> bool {
+        let is_spec = self.is_word("spec") && matches!(self.ahead(1).kind, TokenKind::Word(_));
+        self.is_word("object") || is_spec
+    }
+
     fn object(&mut self) -> Parsed<Object> {
-        let start = self.word("object")?;
-        let name = self.name("the name of the object")?;
+        let start = self.span();
+        let is_spec = self.eat_word("spec");
+        if !is_spec {
+            self.word("object")?;
+        }
+        let name =
+            self.name(if is_spec { "the name of the specification" } else { "the name of the object" })?;
+        if is_spec && self.is_sign(":") {
+            return self.expected("`{`", "a specification says itself what it is");
+        }
         let spec = if self.eat_sign(":") { Some(self.spec_name()?) } else { None };
         let open = self.sign("{")?;
         let members = self.members(open);
-        Ok(Object { name, spec, members, span: self.since(start) })
+        Ok(Object { is_spec, name, spec, members, span: self.since(start) })
     }
 
     /// `priority-queue`, `queue:capacity=2:spurious`

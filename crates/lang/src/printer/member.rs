@@ -10,7 +10,8 @@ use crate::ast::{
 impl Printer<'_> {
     pub(super) fn object(&mut self, object: &Object) {
         let spec = object.spec.as_ref().map_or(String::new(), |spec| format!(" : {}", spec.text));
-        self.open(&format!("object {}{spec} {{", object.name.text));
+        let keyword = if object.is_spec { "spec" } else { "object" };
+        self.open(&format!("{keyword} {}{spec} {{", object.name.text));
         self.members(&object.members);
         self.close(object.span, "}");
     }

@@ -36,7 +36,8 @@ pub(super) fn names(signature: &Signature) -> Vec<String> {
 
 impl Renamed {
     pub fn new(checkers: Checkers, how: &Refine) -> Renamed {
-        Renamed { checkers, objects: Vec::new(), spec: how.spec.clone().unwrap_or_default(), trouble: None }
+        let spec = how.spec.as_ref().map_or_else(String::new, |spec| spec.name().to_owned());
+        Renamed { checkers, objects: Vec::new(), spec, trouble: None }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
+use linpoint_history::specs;
 use linpoint_monitor::replay::{Refine, RefineError, refine};
 use linpoint_monitor::{Conclusion, Mistake, Monitor, Object, Shortfall, Stamps, View};
 
@@ -118,7 +119,7 @@ fn another_specification_has_other_numbers() {
     }
     monitor.finish().assert_clean();
     let with = |spec: &str| {
-        let how = Refine { spec: Some(spec.to_owned()), view: false };
+        let how = Refine { spec: Some(specs::parse(spec).expect("a specification")), view: false };
         refine(&path, &how, &mut |_| {})
     };
     match with("queue") {
@@ -140,7 +141,7 @@ fn another_specification_has_other_numbers() {
         op.returns(None::<u64>);
     }
     monitor.finish().assert_clean();
-    let how = Refine { spec: Some("register".to_owned()), view: false };
+    let how = Refine { spec: Some(specs::parse("register").expect("a specification")), view: false };
     let report = refine(&own, &how, &mut |_| {}).expect("it has what was used").report;
     assert_eq!(report.conclusion(), Conclusion::Violated, "the second read answers null: {report}");
     std::fs::remove_dir_all(&folder).expect("it is there");

@@ -85,6 +85,7 @@ fn surely(form: Form) -> Class {
     match form {
         Form::Null => NULL,
         Form::Any => Class::MAX,
+        Form::Item => !NULL,
         Form::Bool => BOOL | TRUE,
         Form::Int { least: i64::MIN, greatest: i64::MAX } | Form::Wide => INT,
         Form::Text => TEXT,

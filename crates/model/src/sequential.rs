@@ -1,0 +1,135 @@
+//! A `spec` of the algorithm language, run one operation at a time.
+
+use linpoint_lang::Program;
+use linpoint_lang::interp::{Choices, Machine, Outcome, RunError, State};
+use linpoint_lang::program::{Action, Exit, Expr, OpId, Place, Word};
+use rustc_hash::FxHashSet;
+
+/// More steps than this of one operation are not tried.
+const MAX_STEPS: usize = 200_000;
+
+/// Every way in which an operation can end.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// What it returns, with the state after it.
+    pub ends: Vec<(Vec<Word>, State)>,
+    /// Why there may be more, if there may.
+    pub missing: Option<Missing>,
+}
+
+/// Why ends of an operation may be missing.
+#[derive(Debug)]
+pub(crate) enum Missing {
+    /// It takes more steps than are tried.
+    Steps,
+    /// A step that cannot be taken.
+    Error(RunError),
+}
+
+impl Missing {
+    /// Is it a limit of ours, and nothing that the specification does wrong?
+    pub fn is_limit(&self) -> bool {
+        match self {
+            Missing::Steps => true,
+            Missing::Error(error) => error.kind.is_limit(),
+        }
+    }
+}
+
+/// Every way in which an operation can end that is called in a state.
+pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[Word], thread: usize) -> Ends {
+    machine.call(&mut before, thread, op, args);
+    let mut found = Ends { ends: Vec::new(), missing: None };
+    // Ways meet again, and a loop may come back to where it was.
+    let mut met: FxHashSet<State> = FxHashSet::default();
+    let (mut open, mut steps) = (vec![before], 0);
+    while let Some(state) = open.pop() {
+        let Some(pc) = machine.pc(&state, thread) else { continue };
+        for edge in 0..machine.program.node(pc).edges.len() {
+            let mut choices = Choices::default();
+            loop {
+                steps += 1;
+                if steps > MAX_STEPS {
+                    found.missing = Some(Missing::Steps);
+                    return found;
+                }
+                let mut after = state.clone();
+                match machine.step(&mut after, thread, edge, &mut choices, &mut Vec::new()) {
+                    Ok(Outcome::Moved) => {
+                        if met.insert(after.clone()) {
+                            open.push(after);
+                        }
+                    }
+                    Ok(Outcome::Returned(words)) => {
+                        machine.canonical(&mut after);
+                        found.ends.push((words, after));
+                    }
+                    Ok(Outcome::Disabled) => {}
+                    // What is only too much for us is told before what the specification does wrong.
+                    Err(error) => {
+                        if found.missing.as_ref().is_none_or(|missing| !missing.is_limit()) {
+                            found.missing = Some(Missing::Error(error));
+                        }
+                    }
+                }
+                if !choices.next() {
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Can no call of the operation change a shared variable, or make or free a record? `false` where that is not plain.
+pub(crate) fn only_looks(block: &Program, op: OpId) -> bool {
+    let edges = block.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
+    edges.flat_map(|edge| &edge.actions).all(|action| match action {
+        Action::Assign(Place::Local(_), _) | Action::Choose(..) | Action::Assume(_) | Action::Assert(..) => {
+            true
+        }
+        Action::Assign(..) | Action::New { .. } | Action::Free(_) | Action::Lock(_) | Action::Unlock(_) => {
+            false
+        }
+        Action::Prophecy(..) | Action::Mark(_) | Action::Claim(_) => false,
+    })
+}
+
+/// Does a `spec` say `me`, or take locks, so that it matters who calls?
+pub(crate) fn asks_who_calls(block: &Program) -> bool {
+    let mut edges = block.nodes.iter().flat_map(|node| &node.edges);
+    edges.any(|edge| {
+        let returned = match &edge.exit {
+            Exit::Return(values) => values.iter().any(says_me),
+            Exit::Goto(_) => false,
+        };
+        returned
+            || edge.actions.iter().any(|action| match action {
+                Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => says_me(e),
+                Action::Assign(place, e) => says_me(e) || found_by_me(place),
+                Action::Choose(_, lo, hi) => says_me(lo) || says_me(hi),
+                Action::Prophecy(_, resolved) => resolved.iter().any(says_me),
+                Action::New { fields, .. } => fields.iter().any(|(_, e)| says_me(e)),
+                Action::Lock(_) | Action::Unlock(_) => true,
+                Action::Mark(_) | Action::Claim(_) => false,
+            })
+    })
+}
+
+fn says_me(e: &Expr) -> bool {
+    match e {
+        Expr::Me => true,
+        Expr::Const(_) | Expr::Size(_) | Expr::Term(_) => false,
+        Expr::Read(place) => found_by_me(place),
+        Expr::Not(e) | Expr::Neg(e) | Expr::Unwrap(e) => says_me(e),
+        Expr::Binary(_, a, b) => says_me(a) || says_me(b),
+        Expr::Quantified { lo, hi, body, .. } => says_me(lo) || says_me(hi) || says_me(body),
+    }
+}
+
+fn found_by_me(place: &Place) -> bool {
+    match place {
+        Place::Local(_) | Place::Global(..) => false,
+        Place::Element(_, e, _) | Place::Field(e, ..) => says_me(e),
+    }
+}
