@@ -84,7 +84,7 @@ pub struct CheckArgs {
     /// Histories; `-` is standard input. `.gz` and `.zst` are read as they are
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The specification, such as `queue` or `queue:capacity=64` (see `linpoint specs`)
+    /// The specification: `queue`, `queue:capacity=64` (see `linpoint specs`), or your own in a file, `my-object.lin`
     #[arg(long, value_name = "NAME")]
     pub spec: String,
     /// The value, or the list of contents, that the object starts with, as JSON
@@ -183,7 +183,7 @@ pub struct RefineArgs {
     /// The log
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
-    /// The specification of all its objects (see `linpoint specs`); what each was logged with if not given
+    /// The specification of all its objects (see `linpoint specs`), or your own in a file, `my-object.lin`; what each was logged with if not given
     #[arg(long, value_name = "NAME")]
     pub spec: Option<String>,
     /// Compare views too: the state that the logged writes add up to

@@ -82,6 +82,10 @@ pub fn load(path: &Path, object: Option<&str>) -> Result<Option<(String, Program
     }
     match programs.into_iter().next() {
         Some(program) => Ok(Some((text, program))),
+        None if parse(&text).0.objects.iter().any(|object| object.is_spec) => Err(Fault::usage(
+            "this file has only specifications, and no object to run",
+            format!("check a history with one: `linpoint check history.jsonl --spec {}`", path.display()),
+        )),
         None => Err(Fault::usage("this file has no object", "write one: `object Name : spec { … }`")),
     }
 }

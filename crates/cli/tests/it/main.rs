@@ -8,6 +8,7 @@ mod corpus;
 mod explore;
 mod fmt;
 mod limits;
+mod own_specs;
 mod prove;
 mod readme;
 mod refine;

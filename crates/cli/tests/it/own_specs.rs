@@ -1,0 +1,116 @@
+//! `--spec FILE.lin`: specifications of the user's own, from file to verdict.
+
+use crate::run::{Ran, linpoint, scratch};
+
+const EXAMPLES: [&str; 4] = ["counter-store", "job-queue", "lease", "rate-limiter"];
+
+fn check(history: &str, spec: &str) -> Ran {
+    linpoint(&["check", history, "--spec", spec], b"")
+}
+
+#[test]
+fn examples_are_judged() {
+    for name in EXAMPLES {
+        let spec = format!("corpus/specs/{name}.lin");
+        let ran = check(&format!("corpus/specs/{name}.jsonl"), &spec);
+        assert!(ran.code == 0 && ran.out.starts_with("linearizable: "), "{name}: {}{}", ran.out, ran.err);
+        let ran = check(&format!("corpus/specs/{name}-broken.jsonl"), &spec);
+        assert!(ran.code == 1 && ran.out.starts_with("not linearizable: "), "{name}: {}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn sizes_and_objects_are_chosen_behind_the_name() {
+    let ran = check("corpus/specs/rate-limiter-broken.jsonl", "corpus/specs/rate-limiter.lin:CAPACITY=4");
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    let two = "spec A {\n  shared x: int\n  op read() -> int {\n    return x\n  }\n}\n\n\
+               object B : register {\n  shared x: data?\n  op write(v: data) {\n    x = some(v) @lin\n  }\n  \
+               op read() -> data? {\n    return x @lin\n  }\n}\n";
+    let file = scratch("two.lin", two.as_bytes());
+    let name = file.to_str().expect("text");
+    let history = br#"{"process":1,"op":"read","ret":0,"call":1,"return":2}"#;
+    let of = |spec: &str| linpoint(&["check", "-", "--spec", spec], history);
+    let (unsaid, first, second) = (of(name), of(&format!("{name}:A")), of(&format!("{name}:B")));
+    assert!(unsaid.code == 2 && unsaid.err.contains("2 specifications: A, B"), "{}", unsaid.err);
+    assert_eq!(first.code, 0, "{}{}", first.out, first.err);
+    // A register starts as null.
+    assert_eq!(second.code, 1, "{}{}", second.out, second.err);
+}
+
+#[track_caller]
+fn refused(spec: &str, history: &[u8], says: &str) {
+    let ran = linpoint(&["check", "-", "--spec", spec], history);
+    assert!(ran.code == 2 && ran.err.contains(says) && ran.out.is_empty(), "{}: {}{}", ran.code, ran.out, ran.err);
+}
+
+#[test]
+fn what_cannot_be_a_specification_is_refused() {
+    let spec = |name: &str, text: &str| scratch(name, text.as_bytes()).to_str().expect("text").to_owned();
+    refused("no-such-file.lin", b"", "cannot read this file");
+    refused(&spec("empty.lin", ""), b"", "has no specification");
+    refused(&spec("syntax.lin", "spec X { op f( }"), b"", "has mistakes");
+    refused(&spec("none.lin", "spec X {\n  shared x: int\n}"), b"", "no operations");
+    let pointer = "spec X {\n  struct N { v: int }\n  shared t: *N\n  op f() -> *N {\n    return t\n  }\n}\n";
+    refused(&spec("pointer.lin", pointer), b"", "`f` gives a result of type `*N`");
+    let thread = "spec X {\n  op f(t: thread) {\n  }\n}\n";
+    refused(&spec("thread.lin", thread), b"", "`f` takes a parameter of type `thread`");
+    let ghost = "spec X {\n  ghost shared g: int\n  op f() {\n  }\n}\n";
+    refused(&spec("ghost.lin", ghost), b"", "has mistakes");
+    let limiter = "corpus/specs/rate-limiter.lin";
+    refused(&format!("{limiter}:N=3"), b"", "no size `N`");
+    refused(&format!("{limiter}:CAPACITY=x"), b"", "a size is a number");
+    refused(&format!("{limiter}:Other"), b"", "no specification `Other`");
+    let bounded = spec("bounded.lin", "spec X {\n  op f(i: 0..3) {\n  }\n}\n");
+    refused(&bounded, br#"{"process":1,"op":"f","arg":3,"call":1,"return":2}"#, "an integer from 0 to 2");
+    let colour = spec("enum.lin", "spec X {\n  enum C { red, blue }\n  op f(c: C) {\n  }\n}\n");
+    refused(&colour, br#"{"process":1,"op":"f","arg":"green","call":1,"return":2}"#, r#""red" or "blue""#);
+    let ran = linpoint(&["check", "-", "--spec", limiter, "--initial", "3"], b"");
+    assert!(ran.code == 2 && ran.err.contains("it says itself where it starts"), "{}", ran.err);
+}
+
+/// A specification that goes wrong on the way may lack an outcome: no history is violated because of it.
+#[test]
+fn a_mistake_of_the_specification_is_no_violation() {
+    let text = "spec X {\n  shared a: [int; 2]\n  shared n: int\n  op push(v: int) {\n    a[n] = v\n    \
+                n = n + 1\n  }\n}\n";
+    let file = scratch("wrong.lin", text.as_bytes());
+    let history: Vec<String> = (0..3)
+        .map(|n| format!(r#"{{"process":1,"op":"push","arg":1,"call":{},"return":{}}}"#, 2 * n, 2 * n + 1))
+        .collect();
+    let ran = linpoint(
+        &["check", "-", "--spec", file.to_str().expect("text")],
+        history.join("\n").as_bytes(),
+    );
+    assert!(ran.code == 3 && ran.out.contains("goes wrong in line 5: index 2 out of bounds"), "{}{}", ran.out, ran.err);
+    // An `assert` says that the operation cannot happen here.
+    let text = "spec X {\n  shared n: int\n  op pop() {\n    assert n > 0\n    n = n - 1\n  }\n}\n";
+    let file = scratch("assert.lin", text.as_bytes());
+    let ran = linpoint(
+        &["check", "-", "--spec", file.to_str().expect("text")],
+        br#"{"process":1,"op":"pop","call":1,"return":2}"#,
+    );
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+}
+
+/// The same verdicts as the built-in specification that says the same.
+#[test]
+fn twins_of_built_in_specifications_agree() {
+    let twin = "spec Twin {\n  shared x: data? = none\n  op write(v: data) {\n    x = some(v)\n  }\n  \
+                op read() -> data? {\n    return x\n  }\n}\n";
+    let file = scratch("twin.lin", twin.as_bytes());
+    for seed in 0..20 {
+        let plan = format!("generate --spec register --processes 4 --ops 40 --values 3 --seed {seed}");
+        let spoil = if seed % 2 == 0 { " --spoil" } else { "" };
+        let plan = format!("{plan}{spoil}");
+        let history = linpoint(&plan.split(' ').collect::<Vec<_>>(), b"").out.into_bytes();
+        let own = linpoint(&["check", "-", "--spec", file.to_str().expect("text")], &history);
+        let built_in = linpoint(&["check", "-", "--spec", "register"], &history);
+        assert_eq!(own.code, built_in.code, "{plan}\n{}\n{}", own.out, built_in.out);
+    }
+}
+
+#[test]
+fn a_specification_alone_is_nothing_to_explore() {
+    let ran = linpoint(&["explore", "corpus/specs/lease.lin"], b"");
+    assert!(ran.code == 2 && ran.err.contains("has only specifications"), "{}", ran.err);
+}
