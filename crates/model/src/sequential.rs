@@ -8,6 +8,9 @@ use rustc_hash::FxHashSet;
 /// More steps than this of one operation are not tried.
 const MAX_STEPS: usize = 200_000;
 
+/// So many steps are taken before states are noted.
+const UNNOTED_STEPS: usize = 16;
+
 /// Every way in which an operation can end.
 #[derive(Debug)]
 pub(crate) struct Ends {
@@ -40,7 +43,8 @@ impl Missing {
 pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[Word], thread: usize) -> Ends {
     machine.call(&mut before, thread, op, args);
     let mut found = Ends { ends: Vec::new(), missing: None };
-    // Ways meet again, and a loop may come back to where it was.
+    // Ways meet again, and a loop may come back to where it was. The first few steps are not noted: most operations
+    // have no more, and taking one of them twice does no harm.
     let mut met: FxHashSet<State> = FxHashSet::default();
     let (mut open, mut steps) = (vec![before], 0);
     while let Some(state) = open.pop() {
@@ -56,7 +60,7 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
                 let mut after = state.clone();
                 match machine.step(&mut after, thread, edge, &mut choices, &mut Vec::new()) {
                     Ok(Outcome::Moved) => {
-                        if met.insert(after.clone()) {
+                        if steps <= UNNOTED_STEPS || met.insert(after.clone()) {
                             open.push(after);
                         }
                     }
