@@ -14,6 +14,7 @@ mod ordering;
 mod program;
 pub mod random;
 mod relation;
+pub mod structures;
 
 pub use clock::{Clock, Clocks, MAX_THREADS};
 pub use event::{Access, Event, EventId, Kind, Location, Update, Value};

@@ -4,8 +4,10 @@
 //! written; a fresh cell has an address that depends only on its thread and on how much the thread has allocated before,
 //! so it is the same location in every execution.
 
+mod assembler;
 mod expression;
 
+pub use assembler::{Assembler, Forward, Here};
 pub use expression::{Expression, Operator};
 
 use crate::event::{Access, Location, Update, Value};

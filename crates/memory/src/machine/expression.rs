@@ -54,6 +54,20 @@ impl Expression {
     }
 }
 
+impl Register {
+    /// `self operator right`.
+    #[must_use]
+    pub fn with(self, operator: Operator, right: impl Into<Expression>) -> Expression {
+        Expression::from(self).with(operator, right)
+    }
+
+    /// The address of the cell so many after the one whose address this is.
+    #[must_use]
+    pub fn cell(self, number: Value) -> Expression {
+        self.with(Operator::Add, number)
+    }
+}
+
 impl From<Value> for Expression {
     fn from(number: Value) -> Expression {
         Expression::Number(number)
