@@ -30,6 +30,11 @@ fn counts_are_those_of_genmc() {
 }
 
 #[test]
+fn locks_and_loops_have_their_counts() {
+    check_counts("locks.litmus", 7);
+}
+
+#[test]
 fn shapes_have_their_counts() {
     check_counts("shapes.litmus", 50);
 }

@@ -5,3 +5,4 @@ mod corpus;
 mod exploring;
 mod notation;
 mod shapes;
+mod structures;
