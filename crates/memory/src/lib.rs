@@ -7,6 +7,7 @@ mod clock;
 mod event;
 pub mod explore;
 mod graph;
+pub mod linearize;
 pub mod litmus;
 pub mod machine;
 pub mod oracle;

@@ -5,8 +5,11 @@
 //! shares with the exploration the program and the key of a graph, and nothing else.
 
 mod axioms;
+mod clients;
 mod matrix;
 mod traces;
+
+pub use clients::linearizable;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -4,6 +4,8 @@
 //! orderings, data and control dependencies, assumptions, choices, joins, created threads. The same seed gives the same
 //! program.
 
+pub mod objects;
+
 use crate::explore::Random;
 
 /// A random program.

@@ -23,6 +23,8 @@ pub(super) struct Item {
 pub(super) struct Candidate {
     pub(super) events: Vec<Item>,
     pub(super) threads: usize,
+    /// Synchronisations of a client.
+    pub(super) clients: Vec<(usize, usize)>,
 }
 
 /// What does not depend on modification order.
@@ -41,7 +43,7 @@ impl Candidate {
                 events.push(Item { thread, index, ..event.clone() });
             }
         }
-        Candidate { events, threads: combination.len() }
+        Candidate { events, threads: combination.len(), clients: Vec::new() }
     }
 
     /// The numbers of all events of a kind.
@@ -58,7 +60,7 @@ impl Candidate {
         let threads = Matrix::of(size, |a, b| match (e(a).kind, e(b).kind) {
             (_, Kind::Join(of)) if of as usize == e(a).thread => true,
             (Kind::Create(of), _) => of as usize == e(b).thread,
-            _ => false,
+            _ => self.clients.contains(&(a, b)),
         });
         let porf = po.or(&rf).or(&threads).plus();
         if !porf.is_irreflexive() {
@@ -96,20 +98,8 @@ impl Candidate {
     pub(super) fn is_consistent(&self, fixed: &Fixed, orders: &[Vec<usize>], model: Model) -> bool {
         let size = self.events.len();
         let e = |number: usize| &self.events[number];
-        let mut rank = vec![None; size];
-        for order in orders {
-            order.iter().enumerate().for_each(|(k, &write)| rank[write] = Some(k));
-        }
         let is_read = |a: usize| e(a).kind == Kind::Read;
-        let mo = Matrix::of(size, |a, b| {
-            rank[a].is_some() && rank[b].is_some() && e(a).location == e(b).location && rank[a] < rank[b]
-        });
-        let fr = Matrix::of(size, |a, b| {
-            is_read(a)
-                && rank[b].is_some()
-                && e(a).location == e(b).location
-                && e(a).source.is_none_or(|source| mo.has(source, b))
-        });
+        let (mo, fr) = self.orders_of_writes(orders);
         let splits = fr.then(&mo);
         let is_atomic = (0..size).all(|a| !(is_read(a) && e(a).exclusive && splits.has(a, a + 1)));
         if !is_atomic {
@@ -121,6 +111,41 @@ impl Candidate {
         let then_read = fixed.rf.maybe();
         let eco = fixed.rf.or(&mo.then(&then_read)).or(&fr.then(&then_read));
         fixed.hb.then(&eco).is_irreflexive() && self.orders_seq_cst(fixed, &mo, &fr, &eco, model)
+    }
+
+    /// `mo` and `fr`.
+    fn orders_of_writes(&self, orders: &[Vec<usize>]) -> (Matrix, Matrix) {
+        let size = self.events.len();
+        let e = |number: usize| &self.events[number];
+        let mut rank = vec![None; size];
+        for order in orders {
+            order.iter().enumerate().for_each(|(k, &write)| rank[write] = Some(k));
+        }
+        let mo = Matrix::of(size, |a, b| {
+            rank[a].is_some() && rank[b].is_some() && e(a).location == e(b).location && rank[a] < rank[b]
+        });
+        let fr = Matrix::of(size, |a, b| {
+            e(a).kind == Kind::Read
+                && rank[b].is_some()
+                && e(a).location == e(b).location
+                && e(a).source.is_none_or(|source| mo.has(source, b))
+        });
+        (mo, fr)
+    }
+
+    /// What a client sees ordered: happens-before; under sequential consistency all that is ordered.
+    pub(super) fn orders_for_clients(
+        &self,
+        fixed: &Fixed,
+        orders: &[Vec<usize>],
+        model: Model,
+    ) -> Matrix {
+        if model == Model::Sc {
+            let (mo, fr) = self.orders_of_writes(orders);
+            fixed.porf.or(&mo).or(&fr).plus()
+        } else {
+            fixed.hb.clone()
+        }
     }
 
     /// `psc` is acyclic.

@@ -1,6 +1,7 @@
 //! Integration tests of the weak memory engine.
 
 mod agreement;
+mod clients;
 mod corpus;
 mod exploring;
 mod notation;
