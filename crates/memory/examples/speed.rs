@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use linpoint_memory::linearize::{Clients, Object, Verdict};
 use linpoint_memory::structures::Operation::{self, Put, Take};
 use linpoint_memory::structures::{Failed, Marks, Structure};
 use linpoint_memory::{Model, Options, Report, explore};
 
 fn main() {
-    println!("| client | model | complete | blocked | failed | graphs per CPU second |");
-    println!("|---|---|---|---|---|---|");
+    println!("| client | model | complete | blocked | failed | graphs per CPU second | with linearizability |");
+    println!("|---|---|---|---|---|---|---|");
     for (structure, threads, repeats) in [
         (Structure::Treiber, 2, 1),
         (Structure::MichaelScott, 2, 1),
@@ -41,14 +42,40 @@ fn measure(structure: Structure, threads: usize, repeats: usize, failed: Failed,
         graphs += last.graphs();
     }
     let speed = graphs as f64 / (cpu_seconds() - start);
+    let checked = measure_checked(structure, threads, repeats, failed, &options);
     let cut = if last.coverage() == linpoint_memory::Coverage::Everything { "" } else { " (cut)" };
     println!(
-        "| {structure:?} {threads} x {repeats} x (put; take), {failed:?} | {} | {}{cut} | {} | {} | {speed:.0} |",
+        "| {structure:?} {threads} x {repeats} x (put; take), {failed:?} | {} | {}{cut} | {} | {} | {speed:.0} | {checked:.0} |",
         model.name(),
         last.complete,
         last.blocked,
         last.failed
     );
+}
+
+/// Graphs per CPU second, each decided for every client.
+fn measure_checked(
+    structure: Structure,
+    threads: usize,
+    repeats: usize,
+    failed: Failed,
+    options: &Options,
+) -> f64 {
+    let mut program =
+        structure.client(&structure.orderings(), &clients(threads, repeats), failed, Marks::Shown);
+    let object = if structure == Structure::Treiber { Object::Stack } else { Object::Queue };
+    let start = cpu_seconds();
+    let mut graphs = 0;
+    while cpu_seconds() - start < 1.0 {
+        // Nothing is remembered from one exploration to the next.
+        let mut clients = Clients::new(object, options.model);
+        let report = explore(&mut program, options, |graph, _| {
+            assert_eq!(clients.check(graph), Verdict::Linearizable, "the structures are correct");
+            ControlFlow::Continue(())
+        });
+        graphs += report.graphs();
+    }
+    graphs as f64 / (cpu_seconds() - start)
 }
 
 /// CPU time of this process, where the system tells it; else 0 seconds and more with each call.

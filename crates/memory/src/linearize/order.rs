@@ -28,7 +28,7 @@ impl<S: Sequential> Orders<'_, S> {
         if placed & self.needed == self.needed {
             return true;
         }
-        if self.dead.contains(&(placed, state.clone())) {
+        if !self.dead.is_empty() && self.dead.contains(&(placed, state.clone())) {
             return false;
         }
         let mut next = Vec::new();

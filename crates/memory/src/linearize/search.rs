@@ -72,7 +72,7 @@ impl<'a, S: Sequential> Search<'a, S> {
         for a in 0..count {
             for b in 0..count {
                 let is_ordered = must[b] >> a & 1 == 1 || must[a] >> b & 1 == 1;
-                if !is_ordered && self.is_possible(a, b) && world.with(self.placed, a, b).is_some() {
+                if !is_ordered && self.is_possible(a, b) && world.allows(self.placed, a, b) {
                     may[b] |= 1 << a;
                     all[b] |= 1 << a;
                 }

@@ -6,37 +6,76 @@
 //! Under sequential consistency every path forbids a cycle, so one relation is enough (lemma 4). Otherwise the axioms are
 //! asked on all events.
 
-use super::{Operation, Placed};
+use super::Placed;
 use crate::axioms::Relations;
-use crate::event::{EventId, Kind};
+use crate::event::EventId;
 use crate::graph::Graph;
 use crate::ordering::Model;
 
-/// Rows of bits: how calls (2k) and returns (2k + 1) are related.
+/// Three relations between calls (2k) and returns (2k + 1), as rows of bits, one relation after another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Rows(Vec<u64>);
+struct Marks {
+    /// How many calls and returns there are.
+    size: usize,
+    rows: Vec<u64>,
+}
 
-impl Rows {
-    fn has(&self, from: usize, to: usize) -> bool {
-        self.0[from] >> to & 1 == 1
+/// Which of the three relations.
+const HB: usize = 0;
+const PORF: usize = 1;
+/// `hb? ; eco ; hb?`.
+const ACROSS: usize = 2;
+
+impl Marks {
+    fn empty(size: usize) -> Marks {
+        Marks { size, rows: vec![0; 3 * size] }
+    }
+
+    fn row(&self, relation: usize, from: usize) -> u64 {
+        self.rows[relation * self.size + from]
+    }
+
+    fn row_mut(&mut self, relation: usize, from: usize) -> &mut u64 {
+        &mut self.rows[relation * self.size + from]
+    }
+
+    fn has(&self, relation: usize, from: usize, to: usize) -> bool {
+        self.row(relation, from) >> to & 1 == 1
     }
 
     /// Adds a pair to a transitive relation, and what follows.
-    fn add_closed(&mut self, from: usize, to: usize) {
-        let add = self.0[to] | 1 << to;
-        for before in 0..self.0.len() {
-            if before == from || self.has(before, from) {
-                self.0[before] |= add;
+    fn add_closed(&mut self, relation: usize, from: usize, to: usize) {
+        let add = self.row(relation, to) | 1 << to;
+        for before in 0..self.size {
+            if before == from || self.has(relation, before, from) {
+                *self.row_mut(relation, before) |= add;
             }
         }
     }
 
-    /// `outer? ; self ; outer?`.
-    fn surrounded(&self, outer: &Rows) -> Rows {
-        let then = |row: u64, next: &Rows| ones(row).fold(0, |set, k| set | next.0[k]);
-        let inner: Vec<u64> = self.0.iter().map(|&row| row | then(row, outer)).collect();
-        let inner = Rows(inner);
-        Rows((0..self.0.len()).map(|k| inner.0[k] | then(outer.0[k], &inner)).collect())
+    /// Synchronises the end of operation `a` with the beginning of `b`.
+    fn synchronise(&mut self, a: usize, b: usize) {
+        self.add_closed(HB, 2 * a + 1, 2 * b);
+        self.add_closed(PORF, 2 * a + 1, 2 * b);
+        // across becomes hb? ; across ; hb?
+        for relation_is_after in [true, false] {
+            let before: Vec<u64> = (0..self.size).map(|k| self.row(ACROSS, k)).collect();
+            for (from, &row) in before.iter().enumerate() {
+                let more = if relation_is_after {
+                    ones(row).fold(0, |set, k| set | self.row(HB, k))
+                } else {
+                    ones(self.row(HB, from)).fold(0, |set, k| set | before[k])
+                };
+                *self.row_mut(ACROSS, from) |= more;
+            }
+        }
+    }
+
+    /// Is it consistent that the end of `a` synchronises with the beginning of `b`? A cycle that the pair makes is the
+    /// pair and a path back, under `porf` or `hb? ; eco ; hb?`; one that has the pair several times has `hb` paths back, too.
+    fn allows(&self, a: usize, b: usize) -> bool {
+        let (from, to) = (2 * b, 2 * a + 1);
+        !self.has(PORF, from, to) && !self.has(ACROSS, from, to)
     }
 }
 
@@ -48,17 +87,8 @@ fn ones(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What decides the question, where it is small.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Question(Marks, Vec<Operation>);
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Marks {
-    hb: Rows,
-    porf: Rows,
-    /// `hb? ; eco ; hb?`.
-    across: Rows,
-}
+/// What decides the question, where it is small: the relations and the operations, as numbers.
+pub(super) type Question = Vec<u64>;
 
 /// A graph with synchronisations added.
 #[derive(Clone, Debug)]
@@ -94,8 +124,14 @@ impl World {
     pub(super) fn question(&self, operations: &[Placed]) -> Option<Question> {
         match self {
             World::Marks(marks) => {
-                let operations = operations.iter().map(|placed| placed.operation).collect();
-                Some(Question(marks.0.clone(), operations))
+                let mut question = Vec::with_capacity(marks.0.rows.len() + 4 * operations.len());
+                question.extend(&marks.0.rows);
+                for Placed { operation, .. } in operations {
+                    let result = operation.result;
+                    question.extend([u64::from(operation.operation), operation.argument as u64]);
+                    question.extend([u64::from(result.is_some()), result.unwrap_or(0) as u64]);
+                }
+                Some(question)
             }
             World::Events(_) => None,
         }
@@ -104,16 +140,11 @@ impl World {
     /// With the end of operation `a` synchronised with the beginning of `b`: `None` if that is not consistent.
     pub(super) fn with(&self, operations: &[Placed], a: usize, b: usize) -> Option<World> {
         match self {
-            World::Marks(MarksWorld(marks)) => {
+            World::Marks(MarksWorld(marks)) => marks.allows(a, b).then(|| {
                 let mut marks = marks.clone();
-                marks.hb.add_closed(2 * a + 1, 2 * b);
-                marks.porf.add_closed(2 * a + 1, 2 * b);
-                marks.across = marks.across.surrounded(&marks.hb);
-                let is_cyclic =
-                    |k: usize| marks.hb.has(k, k) || marks.porf.has(k, k) || marks.across.has(k, k);
-                let is_consistent = !(0..marks.hb.0.len()).any(is_cyclic);
-                is_consistent.then_some(World::Marks(MarksWorld(marks)))
-            }
+                marks.synchronise(a, b);
+                World::Marks(MarksWorld(marks))
+            }),
             World::Events(relations) => {
                 let mut relations = relations.clone();
                 relations.synchronise(operations[a].end?.number(), operations[b].begin.number());
@@ -122,10 +153,18 @@ impl World {
         }
     }
 
+    /// Would [`with`](World::with) give a world?
+    pub(super) fn allows(&self, operations: &[Placed], a: usize, b: usize) -> bool {
+        match self {
+            World::Marks(MarksWorld(marks)) => marks.allows(a, b),
+            World::Events(_) => self.with(operations, a, b).is_some(),
+        }
+    }
+
     /// Does the end of `a` happen before the beginning of `b`?
     pub(super) fn orders(&self, operations: &[Placed], a: usize, b: usize) -> bool {
         match self {
-            World::Marks(MarksWorld(marks)) => marks.hb.has(2 * a + 1, 2 * b),
+            World::Marks(MarksWorld(marks)) => marks.has(HB, 2 * a + 1, 2 * b),
             World::Events(relations) => {
                 operations[a].end.is_some_and(|end| relations.hb.has(end.number(), operations[b].begin.number()))
             }
@@ -138,21 +177,20 @@ fn mark_events(operations: &[Placed]) -> Vec<Option<EventId>> {
     operations.iter().flat_map(|placed| [Some(placed.begin), placed.end]).collect()
 }
 
-/// Rows of a relation between the calls and returns.
-fn rows(events: &[Option<EventId>], holds: impl Fn(EventId, EventId) -> bool) -> Rows {
-    let row = |from: &Option<EventId>| {
-        let from = (*from)?;
-        let to = events.iter().enumerate().filter(|(_, to)| to.is_some_and(|to| from != to && holds(from, to)));
-        Some(to.fold(0, |row, (k, _)| row | 1 << k))
-    };
-    Rows(events.iter().map(|from| row(from).unwrap_or(0)).collect())
-}
-
 fn marks(graph: &Graph, operations: &[Placed]) -> Marks {
     let events = mark_events(operations);
-    let hb = rows(&events, |from, to| graph.is_in(from, &graph.clocks(to).hb));
-    let porf = rows(&events, |from, to| graph.is_in(from, &graph.clocks(to).porf));
-    Marks { hb, porf, across: across(graph, &events) }
+    let mut marks = Marks::empty(events.len());
+    for (to, mark) in events.iter().enumerate() {
+        let Some(mark) = *mark else { continue };
+        let clocks = graph.clocks(mark);
+        for (from, other) in events.iter().enumerate() {
+            let Some(other) = other.filter(|&other| other != mark) else { continue };
+            *marks.row_mut(HB, from) |= u64::from(graph.is_in(other, &clocks.hb)) << to;
+            *marks.row_mut(PORF, from) |= u64::from(graph.is_in(other, &clocks.porf)) << to;
+        }
+    }
+    add_across(graph, &events, &mut marks);
+    marks
 }
 
 /// `hb? ; eco ; hb?` between calls and returns.
@@ -160,8 +198,7 @@ fn marks(graph: &Graph, operations: &[Placed]) -> Marks {
 /// The accesses of one location have ranks: the k-th write has 2k, a read of it 2k + 1. One is `eco`-before another exactly
 /// if its rank is less. So there is a path from one mark to another iff at some location the least rank that
 /// happens after the first is less than the greatest that happens before the second.
-fn across(graph: &Graph, events: &[Option<EventId>]) -> Rows {
-    let mut related = vec![0; events.len()];
+fn add_across(graph: &Graph, events: &[Option<EventId>], marks: &mut Marks) {
     let mut least = vec![usize::MAX; events.len()];
     let mut greatest = vec![None; events.len()];
     for (number, place) in graph.places().iter().enumerate() {
@@ -184,29 +221,27 @@ fn across(graph: &Graph, events: &[Option<EventId>]) -> Rows {
         for (from, least) in least.iter().enumerate() {
             for (to, greatest) in greatest.iter().enumerate() {
                 if greatest.is_some_and(|greatest| *least < greatest) {
-                    related[from] |= 1 << to;
+                    *marks.row_mut(ACROSS, from) |= 1 << to;
                 }
             }
         }
     }
-    Rows(related)
 }
 
 /// Under sequential consistency: what `po ∪ rf ∪ mo ∪ fr` orders.
 fn sc_marks(graph: &Graph, operations: &[Placed]) -> Marks {
     let events = mark_events(operations);
     let (mut seen, mut work) = (Vec::new(), Vec::new());
-    let mut order = vec![0; events.len()];
+    let mut marks = Marks::empty(events.len());
     for (to, mark) in events.iter().enumerate() {
         let Some(mark) = *mark else { continue };
-        debug_assert!(matches!(graph.event(mark).kind, Kind::Call(_) | Kind::Return));
         graph.sc_past(mark, &mut seen, &mut work);
         for (from, other) in events.iter().enumerate() {
             if other.is_some_and(|other| other != mark && seen[other.number()]) {
-                order[from] |= 1 << to;
+                *marks.row_mut(HB, from) |= 1 << to;
+                *marks.row_mut(PORF, from) |= 1 << to;
             }
         }
     }
-    let order = Rows(order);
-    Marks { hb: order.clone(), porf: order.clone(), across: Rows(vec![0; order.0.len()]) }
+    marks
 }
