@@ -1,6 +1,6 @@
-//! `agree COUNT SEED`: random programs, explored and enumerated, under RC11 and SC; the graphs must be the same, each
-//! met once. Every ninth program is compared under the text of 2017, too. Work orders and schedules change from
-//! program to program. Exit code 1 if something differs.
+//! `agree COUNT SEED`: random programs, explored and enumerated, under RC11 and SC; the graphs must be the
+//! same, each met once. Every ninth program is compared under the text of 2017, too. Work orders and
+//! schedules change from program to program. Exit code 1 if something differs.
 //!
 //! ```text
 //! cargo run --release -p linpoint-memory --example agree -- 100000 0

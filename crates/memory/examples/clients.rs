@@ -1,5 +1,5 @@
-//! `clients COUNT SEED`: random objects, each graph decided by the search for a client that sees it is not linearizable,
-//! and by trying every client. Exit code 1 if they differ.
+//! `clients COUNT SEED`: random objects, each graph decided by the search for a client that sees it is not
+//! linearizable, and by trying every client. Exit code 1 if they differ.
 //!
 //! ```text
 //! cargo run --release -p linpoint-memory --example clients -- 1000 0

@@ -1,7 +1,8 @@
 //! `litmus FILE…`: counts the execution graphs of litmus tests, and compares with what the files say.
 //!
 //! `--enumerate` compares the graphs with those of the plain enumerator, too, where there are few enough;
-//! `--quiet` shows only tests that differ. Exit code 0: all as expected; 1: something differs; 2: bad use or bad input.
+//! `--quiet` shows only tests that differ. Exit code 0: all as expected; 1: something differs; 2: bad use or
+//! bad input.
 
 use std::io::Write;
 use std::ops::ControlFlow;

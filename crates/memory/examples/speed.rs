@@ -8,7 +8,9 @@ use linpoint_memory::structures::{Failed, Marks, Structure};
 use linpoint_memory::{Model, Options, Report, explore};
 
 fn main() {
-    println!("| client | model | complete | blocked | failed | graphs per CPU second | with linearizability |");
+    println!(
+        "| client | model | complete | blocked | failed | graphs per CPU second | with linearizability |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for (structure, threads, repeats) in [
         (Structure::Treiber, 2, 1),

@@ -1,5 +1,5 @@
-//! The axioms that need the whole graph: the order of `SeqCst` accesses, and all of RC11 where the clients of an
-//! object add synchronisation.
+//! The axioms that need the whole graph: the order of `SeqCst` accesses, and all of RC11 where the clients of
+//! an object add synchronisation.
 //!
 //! Lahav, Vafeiadis, Kang, Hur, Dreyer, *Repairing Sequential Consistency in C/C++11* (PLDI 2017), section 4:
 //!
@@ -10,9 +10,10 @@
 //! psc_base ∪ psc_F is acyclic
 //! ```
 //!
-//! `po ; hb ; po` is the "strongly happens before" of C++20. The text of 2017 has `po|≠loc ; hb ; po|≠loc`, which makes
-//! the axiom weaker; [`Model::Rc11Text2017`] says so. Coherence (`hb ; eco?` irreflexive), atomicity and the acyclicity of
-//! `po ∪ rf` follow from how events are added ([`Graph::floor`] and its neighbours).
+//! `po ; hb ; po` is the "strongly happens before" of C++20. The text of 2017 has `po|≠loc ; hb ; po|≠loc`,
+//! which makes the axiom weaker; [`Model::Rc11Text2017`] says so. Coherence (`hb ; eco?` irreflexive),
+//! atomicity and the acyclicity of `po ∪ rf` follow from how events are added ([`Graph::floor`] and its
+//! neighbours).
 
 use crate::event::{EventId, Kind};
 use crate::graph::Graph;
@@ -69,7 +70,8 @@ impl Relations {
         eco.unite(&mo.then(&then_read));
         eco.unite(&fr.then(&then_read));
         let is_sc: Vec<bool> = events.iter().map(|event| event.ordering == Ordering::SeqCst).collect();
-        let is_sc_fence = events.iter().zip(&is_sc).map(|(event, &sc)| sc && event.kind == Kind::Fence).collect();
+        let is_sc_fence =
+            events.iter().zip(&is_sc).map(|(event, &sc)| sc && event.kind == Kind::Fence).collect();
         let places = events
             .iter()
             .map(|event| matches!(event.kind, Kind::Read | Kind::Write).then_some(event.place))

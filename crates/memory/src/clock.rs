@@ -1,8 +1,8 @@
 //! Vector clocks: how many events of each thread lie in the past of an event.
 //!
-//! The past of an event under `porf` and under `hb` depends only on events in its `porf` past, and an exploration
-//! changes an event only together with everything after it. So the clocks of an event are computed once, when it is
-//! added, and again only for the one read that a revisit changes.
+//! The past of an event under `porf` and under `hb` depends only on events in its `porf` past, and an
+//! exploration changes an event only together with everything after it. So the clocks of an event are
+//! computed once, when it is added, and again only for the one read that a revisit changes.
 
 /// The most threads a program may have.
 pub const MAX_THREADS: usize = 16;

@@ -11,7 +11,8 @@ pub struct Location(pub u64);
 
 /// An event of a graph: its number in the order in which events were added.
 ///
-/// The order of the numbers is what the exploration calls the stamps of events; see [`explore`](crate::explore).
+/// The order of the numbers is what the exploration calls the stamps of events; see
+/// [`explore`](mod@crate::explore).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EventId(pub(crate) u32);
 
@@ -146,7 +147,8 @@ pub struct Event {
     pub thread: usize,
     /// How many events of its thread are before it.
     pub index: usize,
-    /// Of a read or write: the value. Of a choice, a call, a return: what was chosen, the argument, the result.
+    /// Of a read or write: the value. Of a choice, a call, a return: what was chosen, the argument, the
+    /// result.
     pub value: Value,
     /// Of a read: the write it takes its value from; `None` is the initial value.
     pub source: Option<EventId>,

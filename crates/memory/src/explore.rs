@@ -1,22 +1,23 @@
 //! Every execution graph of a program, each once.
 //!
-//! The algorithm is TruSt: Kokologiannakis, Marmanis, Gladstein, Vafeiadis, *Truly Stateless, Optimal Dynamic Partial
-//! Order Reduction* (POPL 2022). A work list holds graphs, at first the empty one. One is taken, the program is
-//! executed against it, and where the program goes beyond the graph, events are added:
+//! The algorithm is TruSt: Kokologiannakis, Marmanis, Gladstein, Vafeiadis, *Truly Stateless, Optimal Dynamic
+//! Partial Order Reduction* (POPL 2022). A work list holds graphs, at first the empty one. One is taken, the
+//! program is executed against it, and where the program goes beyond the graph, events are added:
 //!
-//! * a **read** may read from any write that coherence allows: the newest is taken in this execution, a copy of the
-//!   graph with each other one goes to the work list;
-//! * a **write** may stand at any place of modification order that coherence allows, likewise; and it *revisits*
-//!   every read of its location that is not in its `porf` past: what was added after the read, and is not in the
-//!   past of the write, is taken away, the read reads from the write, and that graph goes to the work list.
+//! * a **read** may read from any write that coherence allows: the newest is taken in this execution, a copy
+//!   of the graph with each other one goes to the work list;
+//! * a **write** may stand at any place of modification order that coherence allows, likewise; and it
+//!   *revisits* every read of its location that is not in its `porf` past: what was added after the read, and
+//!   is not in the past of the write, is taken away, the read reads from the write, and that graph goes to
+//!   the work list.
 //!
 //! A revisit is made only if the events it takes away, and the read, were all added in the default way
-//! (`revisit::Revisit::is_maximal`): then the same graph does not come about in two ways. When no thread can go on, the
-//! graph is full and is shown to the caller. [docs/weak-memory.md](../../../docs/weak-memory.md) argues why every
-//! consistent graph is met exactly once, in whatever order the list is taken.
+//! (`revisit::Revisit::is_maximal`): then the same graph does not come about in two ways. When no thread can
+//! go on, the graph is full and is shown to the caller. [docs/weak-memory.md](../../../docs/weak-memory.md)
+//! argues why every consistent graph is met exactly once, in whatever order the list is taken.
 //!
-//! A thread that is blocked, or that failed, stops; **the others go on**, or graphs would be lost: a later write
-//! may revisit what the thread read.
+//! A thread that is blocked, or that failed, stops; **the others go on**, or graphs would be lost: a later
+//! write may revisit what the thread read.
 
 mod limits;
 mod read;
@@ -25,7 +26,7 @@ mod revisit;
 mod work;
 mod write;
 
-pub use limits::{Coverage, Ended, Limits};
+pub use limits::{Coverage, Ended, Limit, Limits};
 pub use work::WorkOrder;
 
 use std::ops::ControlFlow;
@@ -43,8 +44,8 @@ use work::WorkList;
 pub struct Options {
     /// Which executions exist.
     pub model: Model,
-    /// Which graph of the work list is taken next. Every order visits the same graphs; last in, first out needs the
-    /// least memory.
+    /// Which graph of the work list is taken next. Every order visits the same graphs; last in, first out
+    /// needs the least memory.
     pub order: WorkOrder,
     /// Which thread goes on where several can. Every policy visits the same graphs.
     pub schedule: Schedule,
@@ -243,7 +244,8 @@ impl<'p, P: Program> Explorer<'p, P> {
         self.work.recycle(before);
     }
 
-    /// Is the whole graph consistent, where the clocks do not tell? `events` are those that were added or changed.
+    /// Is the whole graph consistent, where the clocks do not tell? `events` are those that were added or
+    /// changed.
     fn is_consistent(graph: &Graph, model: Model, events: &[EventId], seen: &mut Vec<bool>) -> bool {
         match model {
             Model::Sc => events.iter().all(|&id| {

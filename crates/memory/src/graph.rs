@@ -1,14 +1,18 @@
-//! Execution graphs: the events of each thread, what each read reads, and the order of the writes of each location.
+//! Execution graphs: the events of each thread, what each read reads, and the order of the writes of each
+//! location.
 //!
-//! Events are kept in the order in which the exploration added them; an [`EventId`] is the place in that order. A
-//! graph that keeps only some of its events renumbers them, and the order stays. The initial write of a location is
-//! not an event: it is before all others in the order of writes, and happens before everything.
+//! Events are kept in the order in which the exploration added them; an [`EventId`] is the place in that
+//! order. A graph that keeps only some of its events renumbers them, and the order stays. The initial write
+//! of a location is not an event: it is before all others in the order of writes, and happens before
+//! everything.
 //!
-//! In the order of writes, *position* 0 is the initial write and position k the k-th write. A read has the position
-//! of its write.
+//! In the order of writes, *position* 0 is the initial write and position k the k-th write. A read has the
+//! position of its write.
 
+mod clocks;
 mod coherence;
 mod key;
+mod part;
 mod races;
 
 pub use key::{Key, Label};
@@ -27,7 +31,9 @@ pub struct Graph {
     events: Vec<Event>,
     clocks: Vec<Clocks>,
     threads: Vec<Vec<EventId>>,
+    /// The locations; those behind the first `used` are memory to be used again.
     places: Vec<Place>,
+    used: usize,
     /// How many `SeqCst` events each thread has.
     seq_cst: Vec<u32>,
     /// New numbers of events, while a graph is restricted.
@@ -43,6 +49,12 @@ pub(crate) struct Place {
     pub(crate) writes: Vec<EventId>,
     /// The reads, in no particular order.
     pub(crate) reads: Vec<EventId>,
+}
+
+impl Place {
+    fn new(location: Location, initial: Value) -> Place {
+        Place { location, initial, writes: Vec::new(), reads: Vec::new() }
+    }
 }
 
 impl Clone for Place {
@@ -75,7 +87,7 @@ impl Clone for Graph {
         self.events.clone_from(&other.events);
         self.clocks.clone_from(&other.clocks);
         self.threads.clone_from(&other.threads);
-        self.places.clone_from(&other.places);
+        self.use_places(other, |mine, theirs| mine.clone_from(theirs));
         self.seq_cst.clone_from(&other.seq_cst);
     }
 }
@@ -134,19 +146,19 @@ impl Graph {
     /// The location that an event accesses.
     #[must_use]
     pub fn location(&self, id: EventId) -> Option<Location> {
-        self.places.get(self.event(id).place).map(|place| place.location)
+        self.places().get(self.event(id).place).map(|place| place.location)
     }
 
     /// The writes of a location in modification order, the initial one left out.
     #[must_use]
     pub fn modification_order(&self, location: Location) -> &[EventId] {
-        self.places.iter().find(|place| place.location == location).map_or(&[], |place| &place.writes)
+        self.places().iter().find(|place| place.location == location).map_or(&[], |place| &place.writes)
     }
 
     /// The last value of a location in modification order, if the graph has it.
     #[must_use]
     pub fn last_value(&self, location: Location) -> Option<Value> {
-        let place = self.places.iter().find(|place| place.location == location)?;
+        let place = self.places().iter().find(|place| place.location == location)?;
         Some(place.writes.last().map_or(place.initial, |&write| self.event(write).value))
     }
 
@@ -166,7 +178,7 @@ impl Graph {
     }
 
     pub(crate) fn places(&self) -> &[Place] {
-        &self.places
+        &self.places[..self.used]
     }
 
     #[inline]
@@ -176,11 +188,29 @@ impl Graph {
 
     /// The place of that location; it is made if there is none yet.
     pub(crate) fn place_of(&mut self, location: Location, initial: Value) -> usize {
-        let found = self.places.iter().position(|place| place.location == location);
-        found.unwrap_or_else(|| {
-            self.places.push(Place { location, initial, writes: Vec::new(), reads: Vec::new() });
-            self.places.len() - 1
-        })
+        if let Some(found) = self.places().iter().position(|place| place.location == location) {
+            return found;
+        }
+        if self.used == self.places.len() {
+            self.places.push(Place::new(location, initial));
+        }
+        let place = &mut self.places[self.used];
+        (place.location, place.initial) = (location, initial);
+        place.writes.clear();
+        place.reads.clear();
+        self.used += 1;
+        self.used - 1
+    }
+
+    /// Makes as many places as `other` has; `copy` makes mine like theirs.
+    fn use_places(&mut self, other: &Graph, copy: impl Fn(&mut Place, &Place)) {
+        for (k, theirs) in other.places().iter().enumerate() {
+            if k == self.places.len() {
+                self.places.push(Place::new(theirs.location, theirs.initial));
+            }
+            copy(&mut self.places[k], theirs);
+        }
+        self.used = other.used;
     }
 
     /// Adds an event at the end of its thread, with clocks for its present source.
@@ -213,7 +243,8 @@ impl Graph {
         id
     }
 
-    /// Takes back the event that was added last, one that nothing refers to and that is in no modification order.
+    /// Takes back the event that was added last, one that nothing refers to and that is in no modification
+    /// order.
     pub(crate) fn take_back(&mut self) {
         let Some(event) = self.events.pop() else { return };
         self.clocks.pop();
@@ -250,8 +281,8 @@ impl Graph {
         self.events[id.number()].value = value;
     }
 
-    /// Notes how a read reads in this execution, and the value that its source has; and the value that the write
-    /// after it has, if it is a read-modify-write. Is it the same read as before?
+    /// Notes how a read reads in this execution, and the value that its source has; and the value that the
+    /// write after it has, if it is a read-modify-write. Is it the same read as before?
     pub(crate) fn repeat_read(&mut self, read: EventId, access: Access) -> bool {
         let before = *self.event(read);
         self.events[read.number()].access = access;
@@ -280,132 +311,6 @@ impl Graph {
         let count = &mut self.seq_cst[event.thread];
         *count += u32::from(ordering == Ordering::SeqCst);
         *count -= u32::from(before == Ordering::SeqCst);
-    }
-
-    /// What an event at the end of `thread` starts from: the clocks of the event before it.
-    pub(crate) fn clocks_before(&self, thread: usize, index: usize) -> Clocks {
-        if let Some(before) = index.checked_sub(1) {
-            let clocks = self.clocks[self.threads[thread][before].number()];
-            return Clocks { message: Clock::default(), ..clocks };
-        }
-        let creation = self.events.iter().position(|event| event.kind == Kind::Create(thread as u32));
-        creation.map_or_else(Clocks::default, |id| Clocks {
-            porf: self.clocks[id].porf,
-            hb: self.clocks[id].hb,
-            ..Clocks::default()
-        })
-    }
-
-    /// Computes the clocks of an event; all events in its `porf` past have theirs.
-    fn update_clocks(&mut self, id: EventId) {
-        let event = *self.event(id);
-        let mut clocks = self.clocks_before(event.thread, event.index);
-        clocks.porf.reach(event.thread, event.index);
-        clocks.hb.reach(event.thread, event.index);
-        match event.kind {
-            Kind::Read => {
-                if let Some(write) = event.source {
-                    let source = self.clocks[write.number()];
-                    clocks.porf.join(&source.porf);
-                    if event.ordering.is_atomic() {
-                        clocks.pending.join(&source.message);
-                    }
-                    if event.ordering.is_acquire() {
-                        clocks.hb.join(&source.message);
-                    }
-                }
-            }
-            Kind::Write => {
-                if event.ordering.is_release() {
-                    clocks.message = clocks.hb;
-                } else if event.ordering.is_atomic() {
-                    clocks.message = clocks.fenced;
-                }
-                if event.exclusive {
-                    let read = self.threads[event.thread][event.index - 1];
-                    if let Some(write) = self.event(read).source {
-                        // The read-modify-write continues the release sequences that it reads from.
-                        clocks.message.join(&self.clocks[write.number()].message);
-                    }
-                }
-            }
-            Kind::Fence => {
-                if event.ordering.is_acquire() {
-                    let pending = clocks.pending;
-                    clocks.hb.join(&pending);
-                }
-                if event.ordering.is_release() {
-                    clocks.fenced = clocks.hb;
-                }
-            }
-            Kind::Join(thread) => {
-                if let Some(&last) = self.threads.get(thread as usize).and_then(|events| events.last()) {
-                    let last = self.clocks[last.number()];
-                    clocks.porf.join(&last.porf);
-                    clocks.hb.join(&last.hb);
-                }
-            }
-            Kind::Create(_) | Kind::Choice(_) | Kind::Call(_) | Kind::Return => {}
-        }
-        self.clocks[id.number()] = clocks;
-    }
-
-    /// Makes this graph the part of `whole` that `keep` describes: a set that contains the `porf` past of all its
-    /// events, but for what `changing` reads, a read that gets a new source later.
-    pub(crate) fn restrict(
-        &mut self,
-        whole: &Graph,
-        changing: EventId,
-        keep: impl Fn(EventId) -> bool,
-    ) -> Option<EventId> {
-        let mut renumbered = std::mem::take(&mut self.renumbered);
-        renumbered.clear();
-        let mut kept = 0;
-        renumbered.extend((0..whole.events.len()).map(|number| {
-            keep(EventId::at(number)).then(|| {
-                kept += 1;
-                EventId::at(kept - 1)
-            })
-        }));
-        let new = |id: EventId| renumbered[id.number()];
-        self.events.clear();
-        self.clocks.clear();
-        self.threads.resize_with(whole.threads.len(), Vec::new);
-        self.threads.iter_mut().for_each(Vec::clear);
-        self.seq_cst.clear();
-        self.seq_cst.resize(whole.threads.len(), 0);
-        for (number, event) in whole.events.iter().enumerate() {
-            let Some(id) = new(EventId::at(number)) else { continue };
-            let source = event.source.and_then(new);
-            self.events.push(Event { source, ..*event });
-            self.clocks.push(whole.clocks[number]);
-            self.seq_cst[event.thread] += u32::from(event.ordering == Ordering::SeqCst);
-            let events = &mut self.threads[event.thread];
-            // Numbers need not follow program order only where a revisit has changed it, which it never does.
-            debug_assert_eq!(events.len(), event.index, "what is kept of a thread is a beginning of it");
-            events.push(id);
-        }
-        self.places.truncate(whole.places.len());
-        for (k, place) in whole.places.iter().enumerate() {
-            if k == self.places.len() {
-                let Place { location, initial, .. } = *place;
-                self.places.push(Place { location, initial, writes: Vec::new(), reads: Vec::new() });
-            }
-            let mine = &mut self.places[k];
-            (mine.location, mine.initial) = (place.location, place.initial);
-            mine.writes.clear();
-            mine.writes.extend(place.writes.iter().copied().filter_map(new));
-            mine.reads.clear();
-            mine.reads.extend(place.reads.iter().copied().filter_map(new));
-        }
-        let changing = new(changing);
-        self.renumbered = renumbered;
-        changing
-    }
-
-    /// The number that an event of the graph that was restricted last has now.
-    pub(crate) fn renumbered(&self, id: EventId) -> Option<EventId> {
-        self.renumbered.get(id.number()).copied().flatten()
     }
 }
 

@@ -1,19 +1,19 @@
 //! Linearizability for every client.
 //!
-//! A graph says which operations an object executed and what they answered. A client of the object may have code of its
-//! own between operations, and with it make the end of A synchronise with the beginning of B: a join, a channel, a
-//! flag. Let S be a set of such pairs. The graph with S added to happens-before is an execution of some client if it
-//! still satisfies the axioms. The object is linearizable in this graph if for **every** such S some order of
-//! the operations explains the answers and extends happens-before with S.
+//! A graph says which operations an object executed and what they answered. A client of the object may have
+//! code of its own between operations, and with it make the end of A synchronise with the beginning of B: a
+//! join, a channel, a flag. Let S be a set of such pairs. The graph with S added to happens-before is an
+//! execution of some client if it still satisfies the axioms. The object is linearizable in this graph if for
+//! **every** such S some order of the operations explains the answers and extends happens-before with S.
 //!
-//! Whole sets are asked for: pairs do not suffice, and a consistent S need not come from any timeline, so no search
-//! over orders of calls and returns is enough. [docs/weak-memory.md](../../../docs/weak-memory.md) has the lemmas
-//! and their proofs. The search does not try all S, either: each legal order must be contradicted by some pair of S, so S
-//! is built from pairs that contradict the order found last.
+//! Whole sets are asked for: pairs do not suffice, and a consistent S need not come from any timeline, so no
+//! search over orders of calls and returns is enough. [docs/weak-memory.md](../../../docs/weak-memory.md) has
+//! the lemmas and their proofs. The search does not try all S, either: each legal order must be contradicted
+//! by some pair of S, so S is built from pairs that contradict the order found last.
 //!
-//! After Herlihy, Wing, *Linearizability: A Correctness Condition for Concurrent Objects* (TOPLAS 1990); for weak
-//! memory compare Golovin, Kokologiannakis, Vafeiadis, *Relinche: Automatically Checking Linearizability under Relaxed
-//! Memory Consistency* (POPL 2025).
+//! After Herlihy, Wing, *Linearizability: A Correctness Condition for Concurrent Objects* (TOPLAS 1990); for
+//! weak memory compare Golovin, Kokologiannakis, Vafeiadis, *Relinche: Automatically Checking Linearizability
+//! under Relaxed Memory Consistency* (POPL 2025).
 
 mod objects;
 mod order;
@@ -63,8 +63,8 @@ pub trait Sequential {
     /// The state at the beginning.
     fn initial(&self) -> Self::State;
 
-    /// Adds to `next` every state to which `operation` may lead, if its result is possible. Without a result, every
-    /// result counts.
+    /// Adds to `next` every state to which `operation` may lead, if its result is possible. Without a result,
+    /// every result counts.
     fn step(&self, state: &Self::State, operation: &Operation, next: &mut Vec<Self::State>);
 }
 
@@ -73,8 +73,8 @@ pub trait Sequential {
 pub enum Verdict {
     /// Yes.
     Linearizable,
-    /// No: a client that synchronises the end of the first operation of each pair with the beginning of the second sees
-    /// answers that no order explains. The numbers are those of [`operations`].
+    /// No: a client that synchronises the end of the first operation of each pair with the beginning of the
+    /// second sees answers that no order explains. The numbers are those of [`operations`].
     Violated(Vec<(usize, usize)>),
     /// The search reached its limit.
     Unknown,

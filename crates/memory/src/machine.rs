@@ -1,8 +1,8 @@
 //! A small register machine: programs as data, for litmus tests and for data structures in tests.
 //!
-//! Each thread is a list of instructions over its own registers. Addresses are values, so that linked structures can be
-//! written; a fresh cell has an address that depends only on its thread and on how much the thread has allocated before,
-//! so it is the same location in every execution.
+//! Each thread is a list of instructions over its own registers. Addresses are values, so that linked
+//! structures can be written; a fresh cell has an address that depends only on its thread and on how much the
+//! thread has allocated before, so it is the same location in every execution.
 
 mod assembler;
 mod expression;
@@ -151,7 +151,9 @@ impl Machine {
     fn run(&mut self, thread: usize) -> Step {
         for _ in 0..FUEL {
             let state = &mut self.threads[thread];
-            let Some(instruction) = self.codes[thread].instructions.get(state.at) else { return Step::Finished };
+            let Some(instruction) = self.codes[thread].instructions.get(state.at) else {
+                return Step::Finished;
+            };
             let value = |expression: &Expression| expression.value(&state.registers);
             match instruction {
                 Instruction::Set(to, expression) => {
@@ -244,9 +246,13 @@ impl Program for Machine {
     }
 
     fn resume(&mut self, thread: usize, answer: Value) {
-        // What was written is told from the step: the operands are still what they were.
-        let wrote = match self.step(thread) {
-            Step::Read { access, .. } => access.written(answer).is_some(),
+        // Whether something was written is told from the step: the operands are still what they were.
+        let at = self.threads[thread].at;
+        let wrote = match self.codes[thread].instructions.get(at) {
+            Some(Instruction::Update { success: Some(_), .. }) => match self.step(thread) {
+                Step::Read { access, .. } => access.written(answer).is_some(),
+                _ => false,
+            },
             _ => false,
         };
         let state = &mut self.threads[thread];

@@ -1,8 +1,8 @@
 //! A plain enumerator of execution graphs: the judge of the exploration.
 //!
-//! It tries everything: every value that a read may return, every write of that value as its source, every order of
-//! the writes of each location; and asks the axioms, written down as the papers have them, on matrices of booleans. It
-//! shares with the exploration the program and the key of a graph, and nothing else.
+//! It tries everything: every value that a read may return, every write of that value as its source, every
+//! order of the writes of each location; and asks the axioms, written down as the papers have them, on
+//! matrices of booleans. It shares with the exploration the program and the key of a graph, and nothing else.
 
 mod axioms;
 mod clients;
@@ -69,7 +69,8 @@ fn fits(combination: &[&Trace]) -> bool {
         let creates = |trace: &&Trace| trace.events.iter().any(|e| e.kind == Kind::Create(thread as u32));
         combination.iter().any(creates)
     };
-    let finished = |thread: usize| combination.get(thread).is_some_and(|trace| trace.finish == Finish::Finished);
+    let finished =
+        |thread: usize| combination.get(thread).is_some_and(|trace| trace.finish == Finish::Finished);
     combination.iter().enumerate().all(|(thread, trace)| {
         let joins = trace.events.iter().all(|event| match event.kind {
             Kind::Join(other) => finished(other as usize),
@@ -160,7 +161,8 @@ fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     }
     let mut all = Vec::new();
     for (k, &first) in items.iter().enumerate() {
-        let rest: Vec<usize> = items.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, &item)| item).collect();
+        let rest: Vec<usize> =
+            items.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, &item)| item).collect();
         for mut tail in permutations(&rest) {
             tail.insert(0, first);
             all.push(tail);
@@ -203,8 +205,8 @@ pub struct Disagreement {
     pub dead: u64,
 }
 
-/// Does an exploration meet exactly the graphs that the enumeration finds, each once? `Ok` with how many there are, and
-/// `None` if they are too many to enumerate.
+/// Does an exploration meet exactly the graphs that the enumeration finds, each once? `Ok` with how many
+/// there are, and `None` if they are too many to enumerate.
 pub fn agrees<P: Program>(program: &mut P, options: &Options) -> Option<Result<usize, Box<Disagreement>>> {
     let expected = enumerate(program, options.model, Effort::default())?;
     let mut met = Vec::new();

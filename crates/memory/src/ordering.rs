@@ -2,8 +2,8 @@
 
 /// The memory ordering of an access or a fence.
 ///
-/// Any ordering may stand anywhere; what makes no sense has no effect. A read is an acquire if its ordering says
-/// acquire, whatever else it says, and so on.
+/// Any ordering may stand anywhere; what makes no sense has no effect. A read is an acquire if its ordering
+/// says acquire, whatever else it says, and so on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ordering {
     /// A plain access: it may race, and synchronises with nothing.
@@ -42,9 +42,9 @@ impl Ordering {
 
 /// Which executions exist.
 ///
-/// RC11 is the model of Lahav, Vafeiadis, Kang, Hur, Dreyer, *Repairing Sequential Consistency in C/C++11* (PLDI
-/// 2017), with the release sequences of C++20: only read-modify-writes continue one. It has no load buffering:
-/// `po ∪ rf` is acyclic.
+/// RC11 is the model of Lahav, Vafeiadis, Kang, Hur, Dreyer, *Repairing Sequential Consistency in C/C++11*
+/// (PLDI 2017), with the release sequences of C++20: only read-modify-writes continue one. It has no load
+/// buffering: `po ∪ rf` is acyclic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Model {
     /// RC11 with the "strongly happens before" of C++20 in the order of `SeqCst` accesses: `po ; hb ; po`.

@@ -1,8 +1,9 @@
-//! Random small programs, as text in the notation of litmus tests: a program that shows a mistake can be kept as it is.
+//! Random small programs, as text in the notation of litmus tests: a program that shows a mistake can be kept
+//! as it is.
 //!
-//! Two or three threads, one or two locations, at most seven accesses (a read-modify-write counts as two), all
-//! orderings, data and control dependencies, assumptions, choices, joins, created threads. The same seed gives the same
-//! program.
+//! Two or three threads, one or two locations, at most seven accesses (a read-modify-write counts as two),
+//! all orderings, data and control dependencies, assumptions, choices, joins, created threads. The same seed
+//! gives the same program.
 
 pub mod objects;
 

@@ -1,5 +1,5 @@
-//! Concurrent data structures as programs of the [machine](crate::machine): their orderings are a table, so that each
-//! can be weakened by itself.
+//! Concurrent data structures as programs of the [machine](crate::machine): their orderings are a table, so
+//! that each can be weakened by itself.
 
 mod chase_lev;
 mod michael_scott;
@@ -68,7 +68,8 @@ pub enum Structure {
     Treiber,
     /// The queue of M. Michael and M. Scott (PODC 1996).
     MichaelScott,
-    /// The deque of D. Chase and Y. Lev (SPAA 2005), with the orderings of Lê, Pop, Cohen, Zappa Nardelli (PPoPP 2013).
+    /// The deque of D. Chase and Y. Lev (SPAA 2005), with the orderings of Lê, Pop, Cohen, Zappa Nardelli
+    /// (PPoPP 2013).
     ChaseLev,
     /// A lock that hands out tickets, around a counter.
     Ticket,

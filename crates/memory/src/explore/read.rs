@@ -12,8 +12,8 @@ impl<P: Program> Explorer<'_, P> {
         self.graph.place_of(location, initial)
     }
 
-    /// Adds a read. It reads the newest write that it may in this execution; for every other one a copy of the graph
-    /// goes to the work list. Returns the value.
+    /// Adds a read. It reads the newest write that it may in this execution; for every other one a copy of
+    /// the graph goes to the work list. Returns the value.
     pub(super) fn add_read(
         &mut self,
         thread: usize,
@@ -80,9 +80,9 @@ impl<P: Program> Explorer<'_, P> {
         }
     }
 
-    /// Two read-modify-writes read one write, which no graph may have. But the second one's write may revisit the
-    /// first one's read, so that the first comes after the second. No step of the program lies between the two halves
-    /// of the second one, so its revisits are made here, and no execution is spent.
+    /// Two read-modify-writes read one write, which no graph may have. But the second one's write may revisit
+    /// the first one's read, so that the first comes after the second. No step of the program lies between
+    /// the two halves of the second one, so its revisits are made here, and no execution is spent.
     fn compete(&mut self, read: EventId) {
         let event = *self.graph.event(read);
         let Some(draft) = Self::second_half(&event) else { return };

@@ -33,8 +33,8 @@ impl<P: Program> Explorer<'_, P> {
         }
     }
 
-    /// Executes what the graph has. The write of a read-modify-write that a revisit has changed is missing in the graph:
-    /// it is added when all else was executed.
+    /// Executes what the graph has. The write of a read-modify-write that a revisit has changed is missing in
+    /// the graph: it is added when all else was executed.
     fn replay(&mut self) -> Result<(), Dead> {
         let mut thread = 0;
         let mut updating = None;
@@ -76,7 +76,8 @@ impl<P: Program> Explorer<'_, P> {
         let event = self.graph.event(self.graph.thread(thread)[self.executed[thread]]);
         if event.index == 0 && !self.program.starts(thread) {
             let created = |id: &&EventId| self.graph.event(**id).kind == Kind::Create(thread as u32);
-            let creator = (0..self.graph.thread_count()).find(|&t| self.graph.thread(t).iter().any(|id| created(&id)));
+            let creator =
+                (0..self.graph.thread_count()).find(|&t| self.graph.thread(t).iter().any(|id| created(&id)));
             let creation = creator.and_then(|t| self.graph.thread(t).iter().position(|id| created(&id)));
             if let (Some(creator), Some(creation)) = (creator, creation)
                 && self.executed[creator] <= creation

@@ -1,9 +1,10 @@
 //! Revisits: a write becomes the source of a read that was added before it.
 //!
-//! Let `a` be the write and `r` the read. Of the graph stays what was added no later than `r`, and what is in the
-//! `porf` past of `a`. The revisit is made only if every event that goes, and `r` itself, is *maximal*: at the moment
-//! when it was added, with the past of `a` added before, it was put at the newest place. Of all the graphs that
-//! differ only in what goes, exactly one has this property, and that one makes the revisit (POPL 2022, section 3.2).
+//! Let `a` be the write and `r` the read. Of the graph stays what was added no later than `r`, and what is in
+//! the `porf` past of `a`. The revisit is made only if every event that goes, and `r` itself, is *maximal*:
+//! at the moment when it was added, with the past of `a` added before, it was put at the newest place. Of all
+//! the graphs that differ only in what goes, exactly one has this property, and that one makes the revisit
+//! (POPL 2022, section 3.2).
 
 use super::Explorer;
 use crate::event::{EventId, Kind};

@@ -1,7 +1,8 @@
 //! The work list: graphs that wait to be executed.
 //!
-//! Nothing is shared between them, so any order is right. Last in, first out keeps the list short: as long as a graph
-//! is deep, times the choices at each event. Graphs that are done with are kept, to reuse their memory.
+//! Nothing is shared between them, so any order is right. Last in, first out keeps the list short: as long as
+//! a graph is deep, times the choices at each event. Graphs that are done with are kept, to reuse their
+//! memory.
 
 use std::collections::VecDeque;
 
@@ -15,8 +16,8 @@ pub enum WorkOrder {
     LastIn,
     /// The oldest.
     FirstIn,
-    /// A random one: finds mistakes early, and holds more graphs. See [`Schedule::Random`](super::Schedule) for the
-    /// seed.
+    /// A random one: finds mistakes early, and holds more graphs. See [`Schedule::Random`](super::Schedule)
+    /// for the seed.
     Random,
 }
 

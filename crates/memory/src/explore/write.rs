@@ -18,8 +18,8 @@ impl<P: Program> Explorer<'_, P> {
         self.add_write(thread, draft)
     }
 
-    /// Adds a write: as the newest in this execution, at every other place in a copy of the graph. Before that it
-    /// revisits the reads that may read it.
+    /// Adds a write: as the newest in this execution, at every other place in a copy of the graph. Before
+    /// that it revisits the reads that may read it.
     pub(super) fn add_write(&mut self, thread: usize, draft: Draft) -> Result<(), Dead> {
         let write = self.graph.append(thread, draft);
         self.revisit(write);

@@ -1,10 +1,10 @@
 //! Coherence, from clocks alone: which writes a new read may read, and where a new write may stand.
 //!
-//! RC11 demands that `hb ; eco?` is irreflexive. An event that is added at the end of its thread happens before
-//! nothing, so the only new cycles go through it: for a read, a write of the location in its past that is
-//! modification-after the one it reads, or a read in its past whose write is. What an acquire takes over in addition
-//! happened before the write it reads, and coherence of that write covers it; so the past of the event *before* the
-//! read decides, whatever the read reads.
+//! RC11 demands that `hb ; eco?` is irreflexive. An event that is added at the end of its thread happens
+//! before nothing, so the only new cycles go through it: for a read, a write of the location in its past that
+//! is modification-after the one it reads, or a read in its past whose write is. What an acquire takes over
+//! in addition happened before the write it reads, and coherence of that write covers it; so the past of the
+//! event *before* the read decides, whatever the read reads.
 //!
 //! Under sequential consistency the past is under `po ∪ rf ∪ mo ∪ fr` in place of `hb`; the rest is the same.
 
@@ -23,8 +23,8 @@ impl Graph {
         position.checked_sub(1).and_then(|index| self.place(place).writes.get(index).copied())
     }
 
-    /// The least position that something with this past may read from, or be placed after: no write of the past, and
-    /// no write that a read of the past reads, is after it.
+    /// The least position that something with this past may read from, or be placed after: no write of the
+    /// past, and no write that a read of the past reads, is after it.
     pub(crate) fn floor(&self, place: usize, past: impl Fn(EventId) -> bool) -> usize {
         let place_of = self.place(place);
         let mut floor = place_of.writes.iter().rposition(|&write| past(write)).map_or(0, |index| index + 1);
@@ -36,7 +36,8 @@ impl Graph {
         floor
     }
 
-    /// Would a write with this index in modification order stand between a read-modify-write and what it reads?
+    /// Would a write with this index in modification order stand between a read-modify-write and what it
+    /// reads?
     pub(crate) fn splits_update(&self, place: usize, index: usize) -> bool {
         self.place(place).writes.get(index).is_some_and(|&write| self.event(write).exclusive)
     }
@@ -53,8 +54,8 @@ impl Graph {
         })
     }
 
-    /// The past of `last` under `po ∪ rf ∪ mo ∪ fr`, creating and joining: `seen[e]` for the events in it. `last` itself is
-    /// not in it, unless it is on a cycle.
+    /// The past of `last` under `po ∪ rf ∪ mo ∪ fr`, creating and joining: `seen[e]` for the events in it.
+    /// `last` itself is not in it, unless it is on a cycle.
     pub(crate) fn sc_past(&self, last: EventId, seen: &mut Vec<bool>, work: &mut Vec<EventId>) {
         seen.clear();
         seen.resize(self.events().len(), false);

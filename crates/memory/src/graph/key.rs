@@ -1,4 +1,5 @@
-//! What makes two graphs the same: the labels of each thread's events, what reads read, and modification orders.
+//! What makes two graphs the same: the labels of each thread's events, what reads read, and modification
+//! orders.
 
 use super::Graph;
 use crate::event::{Event, EventId, Kind, Location, Value};
@@ -42,7 +43,7 @@ impl Graph {
             kind: event.kind,
             ordering: event.ordering,
             exclusive: event.exclusive,
-            location: self.places.get(event.place).map(|place| place.location),
+            location: self.places().get(event.place).map(|place| place.location),
             value: event.value,
             source: event.source.map(name),
         };
@@ -52,7 +53,7 @@ impl Graph {
             .map(|events| events.iter().map(|&id| label(self.event(id))).collect())
             .collect();
         let mut orders: Vec<(Location, Vec<Name>)> = self
-            .places
+            .places()
             .iter()
             .filter(|place| !place.writes.is_empty())
             .map(|place| (place.location, place.writes.iter().map(|&write| name(write)).collect()))

@@ -1,5 +1,5 @@
-//! Data races: two accesses of one location by different threads, one of them a write, one of them not atomic, and
-//! neither happens before the other.
+//! Data races: two accesses of one location by different threads, one of them a write, one of them not
+//! atomic, and neither happens before the other.
 
 use super::Graph;
 use crate::event::{EventId, Kind};

@@ -1,5 +1,5 @@
-//! Sequential objects for the operations of [`structures`](crate::structures): 0 puts, 1 takes or reads, 2 steals, 3
-//! counts. A result of 0 means that there was nothing.
+//! Sequential objects for the operations of [`structures`](crate::structures): 0 puts, 1 takes or reads, 2
+//! steals, 3 counts. A result of 0 means that there was nothing.
 
 use super::{Operation, Sequential};
 use crate::event::Value;
@@ -55,7 +55,11 @@ impl Sequential for Object {
             (Object::Stack, _) | (Object::Deque, 1) => after.pop().unwrap_or(0),
             (Object::Deque, _) if operation.result == Some(-1) => -1,
             (Object::Queue | Object::Deque | Object::Bounded(_), _) => {
-                if state.is_empty() { 0 } else { after.remove(0) }
+                if state.is_empty() {
+                    0
+                } else {
+                    after.remove(0)
+                }
             }
         };
         if operation.result.is_none_or(|expected| expected == result) {

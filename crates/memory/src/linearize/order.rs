@@ -4,9 +4,13 @@ use std::collections::HashSet;
 
 use super::{Operation, Sequential};
 
-/// A legal order, as numbers of operations, in which each operation comes after those in `after` (a bit each). All
-/// operations that returned are in it; one that did not may be left out.
-pub(super) fn legal<S: Sequential>(object: &S, operations: &[Operation], after: &[u64]) -> Option<Vec<usize>> {
+/// A legal order, as numbers of operations, in which each operation comes after those in `after` (a bit
+/// each). All operations that returned are in it; one that did not may be left out.
+pub(super) fn legal<S: Sequential>(
+    object: &S,
+    operations: &[Operation],
+    after: &[u64],
+) -> Option<Vec<usize>> {
     let needed = operations.iter().enumerate().filter(|(_, operation)| operation.result.is_some());
     let needed = needed.fold(0, |set, (k, _)| set | 1 << k);
     let mut search = Orders { object, operations, after, needed, dead: HashSet::new(), order: Vec::new() };

@@ -1,10 +1,11 @@
 //! Which sets of synchronisations have to be looked at.
 //!
-//! Let W be the graph with some pairs added. If a legal order extends everything that W orders and everything that a
-//! consistent set could order in addition, then it explains every S above W at once. This settles almost all graphs.
-//! Otherwise take a legal order that extends what W orders. An S that nothing explains must contradict it: it orders
-//! some A before B that the legal order has the other way around, and adding (A, B) to S changes nothing. So the
-//! search goes on with W + (A, B) for each such pair, and leaves out pairs that it has tried: each S is met once.
+//! Let W be the graph with some pairs added. If a legal order extends everything that W orders and everything
+//! that a consistent set could order in addition, then it explains every S above W at once. This settles
+//! almost all graphs. Otherwise take a legal order that extends what W orders. An S that nothing explains
+//! must contradict it: it orders some A before B that the legal order has the other way around, and adding
+//! (A, B) to S changes nothing. So the search goes on with W + (A, B) for each such pair, and leaves out
+//! pairs that it has tried: each S is met once.
 
 use std::collections::HashSet;
 

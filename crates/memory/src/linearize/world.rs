@@ -1,10 +1,10 @@
 //! A graph with synchronisations of a client: is it consistent, and what does it order?
 //!
-//! Where no two threads have `SeqCst` events, three relations on the calls and returns of operations decide (lemma 1 in
-//! `docs/weak-memory.md`). A cycle that S makes alternates pairs of S with paths from the beginning of an operation to
-//! the end of one; it is forbidden if all paths are in `porf`, or if all are in `hb` but for one that is `hb? ; eco ; hb?`.
-//! Under sequential consistency every path forbids a cycle, so one relation is enough (lemma 4). Otherwise the axioms are
-//! asked on all events.
+//! Where no two threads have `SeqCst` events, three relations on the calls and returns of operations decide
+//! (lemma 1 in `docs/weak-memory.md`). A cycle that S makes alternates pairs of S with paths from the
+//! beginning of an operation to the end of one; it is forbidden if all paths are in `porf`, or if all are in
+//! `hb` but for one that is `hb? ; eco ; hb?`. Under sequential consistency every path forbids a cycle, so
+//! one relation is enough (lemma 4). Otherwise the axioms are asked on all events.
 
 use super::Placed;
 use crate::axioms::Relations;
@@ -71,8 +71,9 @@ impl Marks {
         }
     }
 
-    /// Is it consistent that the end of `a` synchronises with the beginning of `b`? A cycle that the pair makes is the
-    /// pair and a path back, under `porf` or `hb? ; eco ; hb?`; one that has the pair several times has `hb` paths back, too.
+    /// Is it consistent that the end of `a` synchronises with the beginning of `b`? A cycle that the pair
+    /// makes is the pair and a path back, under `porf` or `hb? ; eco ; hb?`; one that has the pair several
+    /// times has `hb` paths back, too.
     fn allows(&self, a: usize, b: usize) -> bool {
         let (from, to) = (2 * b, 2 * a + 1);
         !self.has(PORF, from, to) && !self.has(ACROSS, from, to)
@@ -137,7 +138,8 @@ impl World {
         }
     }
 
-    /// With the end of operation `a` synchronised with the beginning of `b`: `None` if that is not consistent.
+    /// With the end of operation `a` synchronised with the beginning of `b`: `None` if that is not
+    /// consistent.
     pub(super) fn with(&self, operations: &[Placed], a: usize, b: usize) -> Option<World> {
         match self {
             World::Marks(MarksWorld(marks)) => marks.allows(a, b).then(|| {
@@ -165,9 +167,9 @@ impl World {
     pub(super) fn orders(&self, operations: &[Placed], a: usize, b: usize) -> bool {
         match self {
             World::Marks(MarksWorld(marks)) => marks.has(HB, 2 * a + 1, 2 * b),
-            World::Events(relations) => {
-                operations[a].end.is_some_and(|end| relations.hb.has(end.number(), operations[b].begin.number()))
-            }
+            World::Events(relations) => operations[a]
+                .end
+                .is_some_and(|end| relations.hb.has(end.number(), operations[b].begin.number())),
         }
     }
 }
@@ -195,9 +197,9 @@ fn marks(graph: &Graph, operations: &[Placed]) -> Marks {
 
 /// `hb? ; eco ; hb?` between calls and returns.
 ///
-/// The accesses of one location have ranks: the k-th write has 2k, a read of it 2k + 1. One is `eco`-before another exactly
-/// if its rank is less. So there is a path from one mark to another iff at some location the least rank that
-/// happens after the first is less than the greatest that happens before the second.
+/// The accesses of one location have ranks: the k-th write has 2k, a read of it 2k + 1. One is `eco`-before
+/// another exactly if its rank is less. So there is a path from one mark to another iff at some location the
+/// least rank that happens after the first is less than the greatest that happens before the second.
 fn add_across(graph: &Graph, events: &[Option<EventId>], marks: &mut Marks) {
     let mut least = vec![usize::MAX; events.len()];
     let mut greatest = vec![None; events.len()];

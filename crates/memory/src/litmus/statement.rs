@@ -84,8 +84,7 @@ impl<'a> Operands<'a, '_> {
             "U" | "X" => {
                 let (at, ordering) = (self.location()?, self.ordering()?);
                 let operand = self.expression()?;
-                let change =
-                    if name.as_str() == "U" { Change::Add(operand) } else { Change::Swap(operand) };
+                let change = if name.as_str() == "U" { Change::Add(operand) } else { Change::Swap(operand) };
                 let old = Some(self.register_or_default()?);
                 Instruction::Update { old, success: None, at, change, ordering, failure: ordering }
             }
@@ -267,8 +266,11 @@ fn number(text: Text<'_>) -> Result<(Expression, Text<'_>), Diagnostic> {
     let (digits, rest) = unsigned.while_in(|c| c.is_ascii_digit());
     if digits.is_empty() {
         let found = text.as_str();
-        let message =
-            if found.is_empty() { "an expression is missing".into() } else { format!("{found:?} is not an expression") };
+        let message = if found.is_empty() {
+            "an expression is missing".into()
+        } else {
+            format!("{found:?} is not an expression")
+        };
         return Err(text.error(&message, EXPRESSION));
     }
     let sign = if text.as_str().starts_with('-') { "-" } else { "" };

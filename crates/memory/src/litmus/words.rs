@@ -81,12 +81,18 @@ impl<'a> Text<'a> {
     }
 
     /// If it starts with `open`: what stands before the next `close`, and what follows that.
-    pub(super) fn enclosed(self, open: char, close: char) -> Option<Result<(Text<'a>, Text<'a>), Diagnostic>> {
+    pub(super) fn enclosed(
+        self,
+        open: char,
+        close: char,
+    ) -> Option<Result<(Text<'a>, Text<'a>), Diagnostic>> {
         let inside = self.text.strip_prefix(open)?;
         let start = self.from(self.text.len() - inside.len());
         Some(match start.text.find(close) {
             Some(byte) => Ok((start.to(byte), start.from(byte + close.len_utf8()).trim())),
-            None => Err(self.error(&format!("{open} without {close}"), &format!("a {close} after the condition"))),
+            None => {
+                Err(self.error(&format!("{open} without {close}"), &format!("a {close} after the condition")))
+            }
         })
     }
 

@@ -94,7 +94,14 @@ impl Assembler {
         let old = self.register();
         let change = Change::Add(value.into());
         let at = at.into();
-        self.push(Instruction::Update { old: Some(old), success: None, at, change, ordering, failure: ordering });
+        self.push(Instruction::Update {
+            old: Some(old),
+            success: None,
+            at,
+            change,
+            ordering,
+            failure: ordering,
+        });
         old
     }
 

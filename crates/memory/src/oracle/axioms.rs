@@ -1,5 +1,5 @@
-//! The axioms as the papers have them: Lahav et al., *Repairing Sequential Consistency in C/C++11* (PLDI 2017), with
-//! the release sequences of C++20.
+//! The axioms as the papers have them: Lahav et al., *Repairing Sequential Consistency in C/C++11* (PLDI
+//! 2017), with the release sequences of C++20.
 
 use super::matrix::Matrix;
 use super::traces::Trace;
@@ -71,7 +71,8 @@ impl Candidate {
         hb.is_irreflexive().then_some(Fixed { po, rf, porf, hb })
     }
 
-    /// `sw = [⊒rel] ; ([F];po)? ; rs ; rf ; [R ⊒ rlx] ; (po;[F])? ; [⊒acq]`, with `rs = [W ⊒ rlx] ; (rf;rmw)*`.
+    /// `sw = [⊒rel] ; ([F];po)? ; rs ; rf ; [R ⊒ rlx] ; (po;[F])? ; [⊒acq]`, with `rs = [W ⊒ rlx] ;
+    /// (rf;rmw)*`.
     fn synchronises(&self, po: &Matrix, rf: &Matrix) -> Matrix {
         let size = self.events.len();
         let e = |number: usize| &self.events[number];
@@ -81,17 +82,14 @@ impl Candidate {
             halves && e(a).thread == e(b).thread
         });
         let writes = |a: usize| e(a).kind == Kind::Write && e(a).ordering.is_atomic();
-        let rs = rf.then(&rmw).plus().maybe().from_those(writes);
-        let read = rf.to_those(|b| e(b).ordering.is_atomic());
-        let before = po.from_those(is_fence).maybe();
-        let after = po.to_those(is_fence).maybe();
-        let releases = |a: usize| {
-            e(a).ordering.is_release() && matches!(e(a).kind, Kind::Write | Kind::Fence)
-        };
-        let acquires = |b: usize| {
-            e(b).ordering.is_acquire() && matches!(e(b).kind, Kind::Read | Kind::Fence)
-        };
-        before.then(&rs).then(&read).then(&after).from_those(releases).to_those(acquires)
+        let rs = rf.then(&rmw).plus().maybe().starting_with(writes);
+        let read = rf.ending_with(|b| e(b).ordering.is_atomic());
+        let before = po.starting_with(is_fence).maybe();
+        let after = po.ending_with(is_fence).maybe();
+        let releases =
+            |a: usize| e(a).ordering.is_release() && matches!(e(a).kind, Kind::Write | Kind::Fence);
+        let acquires = |b: usize| e(b).ordering.is_acquire() && matches!(e(b).kind, Kind::Read | Kind::Fence);
+        before.then(&rs).then(&read).then(&after).starting_with(releases).ending_with(acquires)
     }
 
     /// Are all axioms true with these modification orders?
@@ -134,12 +132,7 @@ impl Candidate {
     }
 
     /// What a client sees ordered: happens-before; under sequential consistency all that is ordered.
-    pub(super) fn orders_for_clients(
-        &self,
-        fixed: &Fixed,
-        orders: &[Vec<usize>],
-        model: Model,
-    ) -> Matrix {
+    pub(super) fn orders_for_clients(&self, fixed: &Fixed, orders: &[Vec<usize>], model: Model) -> Matrix {
         if model == Model::Sc {
             let (mo, fr) = self.orders_of_writes(orders);
             fixed.porf.or(&mo).or(&fr).plus()
@@ -163,10 +156,10 @@ impl Candidate {
         let step = if model == Model::Rc11 { po.clone() } else { po.where_both(|a, b| !same_location(a, b)) };
         let scb = po.or(&step.then(hb).then(&step)).or(&hb.where_both(same_location)).or(mo).or(fr);
         let identity = Matrix::of(size, |a, b| a == b);
-        let enter = identity.from_those(is_sc).or(&hb.maybe().from_those(is_sc_fence));
-        let leave = identity.from_those(is_sc).or(&hb.maybe().to_those(is_sc_fence));
+        let enter = identity.starting_with(is_sc).or(&hb.maybe().starting_with(is_sc_fence));
+        let leave = identity.starting_with(is_sc).or(&hb.maybe().ending_with(is_sc_fence));
         let base = enter.then(&scb).then(&leave);
-        let fences = hb.or(&hb.then(eco).then(hb)).from_those(is_sc_fence).to_those(is_sc_fence);
+        let fences = hb.or(&hb.then(eco).then(hb)).starting_with(is_sc_fence).ending_with(is_sc_fence);
         base.or(&fences).plus().is_irreflexive()
     }
 }

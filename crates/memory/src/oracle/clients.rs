@@ -45,8 +45,8 @@ struct Sets<'a, S> {
 }
 
 impl<S: Sequential> Sets<'_, S> {
-    /// Is the present set explained, or not consistent; and are all sets that have pairs from `next` on in addition? More
-    /// pairs make no inconsistent set consistent, since they only add to happens-before.
+    /// Is the present set explained, or not consistent; and are all sets that have pairs from `next` on in
+    /// addition? More pairs make no inconsistent set consistent, since they only add to happens-before.
     fn all_explained(&mut self, next: usize) -> bool {
         let Some(fixed) = self.candidate.before_orders() else { return true };
         if !self.candidate.is_consistent(&fixed, &self.orders, self.model) {
@@ -117,7 +117,8 @@ fn candidate(graph: &Key) -> (Candidate, Vec<Vec<usize>>) {
             });
         }
     }
-    let orders = graph.orders.iter().map(|(_, order)| order.iter().map(|&name| number(name)).collect()).collect();
+    let orders =
+        graph.orders.iter().map(|(_, order)| order.iter().map(|&name| number(name)).collect()).collect();
     (Candidate { events, threads: graph.threads.len(), clients: Vec::new() }, orders)
 }
 

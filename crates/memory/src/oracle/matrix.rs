@@ -53,12 +53,12 @@ impl Matrix {
     }
 
     /// The pairs that begin with such an event.
-    pub(super) fn from_those(&self, keeps: impl Fn(usize) -> bool) -> Matrix {
+    pub(super) fn starting_with(&self, keeps: impl Fn(usize) -> bool) -> Matrix {
         self.where_both(|from, _| keeps(from))
     }
 
     /// The pairs that end with such an event.
-    pub(super) fn to_those(&self, keeps: impl Fn(usize) -> bool) -> Matrix {
+    pub(super) fn ending_with(&self, keeps: impl Fn(usize) -> bool) -> Matrix {
         self.where_both(|_, to| keeps(to))
     }
 

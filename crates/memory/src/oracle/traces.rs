@@ -34,9 +34,9 @@ type Values = BTreeMap<Location, BTreeSet<Value>>;
 
 /// All executions of each thread. `None`: too many.
 ///
-/// Which values a location may hold is found in rounds: at first the initial one, then what threads write when they
-/// read such values, and so on. In an execution without cycles of `po ∪ rf` a value depends on at most as many
-/// reads as there are, so as many rounds are enough even if values never stop growing.
+/// Which values a location may hold is found in rounds: at first the initial one, then what threads write
+/// when they read such values, and so on. In an execution without cycles of `po ∪ rf` a value depends on at
+/// most as many reads as there are, so as many rounds are enough even if values never stop growing.
 pub(super) fn of_threads<P: Program>(program: &mut P, most: usize) -> Option<Vec<Vec<Trace>>> {
     let mut values = Values::new();
     let mut round = 0;
@@ -131,7 +131,9 @@ fn execute<P: Program>(program: &mut P, thread: usize, script: &[Value], values:
                 }
             }
             Step::Choose(of) => {
-                let Some(value) = script.next() else { return Run::Needs((0..Value::from(of.max(1))).collect()) };
+                let Some(value) = script.next() else {
+                    return Run::Needs((0..Value::from(of.max(1))).collect());
+                };
                 add(Kind::Choice(of), Ordering::NonAtomic, None, value, false);
                 answer = value;
             }

@@ -1,7 +1,7 @@
 //! Random objects that claim to be a register: what happens when a few loads and stores are taken for one.
 //!
-//! All writes of one program have the same code, and all reads. Some reads are blocked when they see a certain value, so that
-//! graphs have operations that never return.
+//! All writes of one program have the same code, and all reads. Some reads are blocked when they see a
+//! certain value, so that graphs have operations that never return.
 
 use crate::explore::Random;
 use crate::machine::{Assembler, Expression, Machine, Operator};
@@ -59,7 +59,11 @@ fn parts(random: &mut Random, cells: usize, orderings: &[Ordering]) -> Vec<Part>
         }
         let cell = random.below(cells) as i64;
         let ordering = orderings[random.below(orderings.len())];
-        parts.push(if random.below(5) == 0 { Part::Swap(cell, ordering) } else { Part::Access(cell, ordering) });
+        parts.push(if random.below(5) == 0 {
+            Part::Swap(cell, ordering)
+        } else {
+            Part::Access(cell, ordering)
+        });
     }
     parts
 }

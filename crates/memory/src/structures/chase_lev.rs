@@ -1,5 +1,6 @@
-//! D. Chase, Y. Lev, *Dynamic Circular Work-Stealing Deque* (SPAA 2005), with the orderings of N. M. Lê, A. Pop, A. Cohen,
-//! F. Zappa Nardelli, *Correct and Efficient Work-Stealing for Weak Memory Models* (PPoPP 2013). The array does not grow.
+//! D. Chase, Y. Lev, *Dynamic Circular Work-Stealing Deque* (SPAA 2005), with the orderings of N. M. Lê, A.
+//! Pop, A. Cohen, F. Zappa Nardelli, *Correct and Efficient Work-Stealing for Weak Memory Models* (PPoPP
+//! 2013). The array does not grow.
 
 use super::Site;
 use crate::event::{Location, Value};

@@ -1,5 +1,5 @@
-//! M. Michael, M. Scott, *Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms* (PODC 1996).
-//! The first node is a dummy; the tail may lag behind.
+//! M. Michael, M. Scott, *Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms*
+//! (PODC 1996). The first node is a dummy; the tail may lag behind.
 
 use super::{Failed, Site, unless_it_worked};
 use crate::event::{Location, Value};

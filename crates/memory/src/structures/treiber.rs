@@ -1,4 +1,5 @@
-//! R. K. Treiber, *Systems Programming: Coping with Parallelism* (1986): a stack as a list with one pointer to its top.
+//! R. K. Treiber, *Systems Programming: Coping with Parallelism* (1986): a stack as a list with one pointer
+//! to its top.
 
 use super::{Failed, Site, unless_it_worked};
 use crate::event::Value;

@@ -1,5 +1,5 @@
-//! Random programs: the exploration meets the graphs that the enumerator finds, each once. The example `agree` does
-//! the same by the hundred thousand.
+//! Random programs: the exploration meets the graphs that the enumerator finds, each once. The example
+//! `agree` does the same by the hundred thousand.
 
 use linpoint_memory::machine::Machine;
 use linpoint_memory::{Model, Options, Schedule, WorkOrder, litmus, oracle, random};

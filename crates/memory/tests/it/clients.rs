@@ -73,8 +73,12 @@ fn weakened_queues_are_not_linearizable_without_any_race() {
         let mut orderings = structure.orderings();
         let index = structure.sites().iter().position(|known| known.0 == site).expect("a site");
         orderings[index] = Ordering::Relaxed;
-        let mut machine =
-            structure.client(&orderings, &[vec![Put(1), Take], vec![Put(2), Take]], Failed::Blocks, Marks::Shown);
+        let mut machine = structure.client(
+            &orderings,
+            &[vec![Put(1), Take], vec![Put(2), Take]],
+            Failed::Blocks,
+            Marks::Shown,
+        );
         let mut clients = Clients::new(Object::Queue, Model::Rc11);
         let mut found = 0;
         let _ = explore(&mut machine, &Options::of(Model::Rc11), |graph, end| {
@@ -167,8 +171,8 @@ fn accesses(ops: &[(bool, i64, Ordering)]) -> Machine {
     Machine::new(codes.collect(), Vec::new())
 }
 
-/// Everything is legal but orders in which A comes before B for each of these pairs: so a graph is violated exactly if a
-/// client can order all of them at once.
+/// Everything is legal but orders in which A comes before B for each of these pairs: so a graph is violated
+/// exactly if a client can order all of them at once.
 #[derive(Clone)]
 struct NotAll(Vec<(Operation, Operation)>);
 
@@ -231,9 +235,10 @@ fn pairs_do_not_suffice() {
 
 #[test]
 fn no_timeline_need_exist() {
-    // Lemma 3. A1: W x, B1: R y = 0, A2: W y, B2: R x = 0. A timeline with A1 before B1 and A2 before B2 has A1 before B2 or
-    // A2 before B1, and neither is possible.
-    let test = |write, read| accesses(&[(true, 0, write), (false, 1, read), (true, 1, write), (false, 0, read)]);
+    // Lemma 3. A1: W x, B1: R y = 0, A2: W y, B2: R x = 0. A timeline with A1 before B1 and A2 before B2 has
+    // A1 before B2 or A2 before B1, and neither is possible.
+    let test =
+        |write, read| accesses(&[(true, 0, write), (false, 1, read), (true, 1, write), (false, 0, read)]);
     let answers = [0, 0, 0, 0];
     let weak = test(Ordering::Release, Ordering::Acquire);
     assert!(client_can_order(&weak, &answers, &[(0, 1), (2, 3)]));
@@ -294,7 +299,12 @@ fn random_objects_are_decided_as_by_trying_every_client() {
                 }
                 pending += u32::from(operations(graph).iter().any(|placed| placed.end.is_none()));
                 graphs += 1;
-                assert_eq!(Some(verdict == Verdict::Linearizable), expected, "seed {seed}: {:?}", graph.key());
+                assert_eq!(
+                    Some(verdict == Verdict::Linearizable),
+                    expected,
+                    "seed {seed}: {:?}",
+                    graph.key()
+                );
                 ControlFlow::Continue(())
             });
         }

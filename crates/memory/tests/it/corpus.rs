@@ -17,7 +17,8 @@ fn check_counts(file: &str, at_least: usize) {
     assert!(tests.len() >= at_least, "{file} has {} tests", tests.len());
     for test in tests {
         for (model, expected) in [(Model::Rc11, test.rc11), (Model::Sc, test.sc)] {
-            let report = explore(&mut test.program.clone(), &Options::of(model), |_, _| ControlFlow::Continue(()));
+            let report =
+                explore(&mut test.program.clone(), &Options::of(model), |_, _| ControlFlow::Continue(()));
             assert_eq!(report.complete, expected, "{} under {}", test.name, model.name());
             assert_eq!(report.coverage(), Coverage::Everything, "{}", test.name);
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use linpoint_memory::machine::{Code, Expression, Instruction, Machine, Operator, Register};
 use linpoint_memory::{
-    Access, Coverage, End, Ended, Location, MAX_THREADS, Model, Options, Ordering, Program, Report, Step, Value, explore,
-    litmus,
+    Access, Coverage, End, Ended, Location, MAX_THREADS, Model, Options, Ordering, Program, Report, Step,
+    Value, explore, litmus,
 };
 
 fn report(text: &str, change: impl Fn(&mut Options)) -> Report {
@@ -20,7 +20,10 @@ const SB: &str = "W x rlx 1; R y rlx || W y rlx 1; R x rlx";
 #[test]
 fn a_search_without_limits_covers_everything() {
     let report = report(SB, |_| ());
-    assert_eq!((report.complete, report.ended, report.coverage()), (4, Ended::Exhausted, Coverage::Everything));
+    assert_eq!(
+        (report.complete, report.ended, report.coverage()),
+        (4, Ended::Exhausted, Coverage::Everything)
+    );
 }
 
 #[test]
@@ -97,7 +100,8 @@ fn a_failure_stops_nobody_else() {
         value: Expression::Number(1),
         ordering: Ordering::Relaxed,
     };
-    let codes = vec![Code { instructions: reader, waits: false }, Code { instructions: vec![store], waits: false }];
+    let codes =
+        vec![Code { instructions: reader, waits: false }, Code { instructions: vec![store], waits: false }];
     let mut ends = Vec::new();
     let report = explore(&mut Machine::new(codes, Vec::new()), &Options::of(Model::Rc11), |_, end| {
         ends.push(end);

@@ -33,16 +33,28 @@ fn errors_say_where_and_what() {
     check_error("", "1:1: no litmus test in the file; expected: name|RC11|SC|program");
     check_error("SB|4", "1:5: 2 of 4 fields; expected: name|RC11|SC|program");
     check_error("A|x|3|R x rlx", "1:3: \"x\" is not a number of graphs; expected: a whole number, 0 or more");
-    check_error("A|-1|3|R x rlx", "1:3: \"-1\" is not a number of graphs; expected: a whole number, 0 or more");
+    check_error(
+        "A|-1|3|R x rlx",
+        "1:3: \"-1\" is not a number of graphs; expected: a whole number, 0 or more",
+    );
     check_error(" |1|1|R x rlx", "1:1: the test has no name; expected: a name before the first |");
     check_error(
         "A|1|1|R x foo",
         "1:11: \"foo\" is not an ordering; expected: an ordering: na, rlx, acq, rel, ar or sc",
     );
-    check_error("A|1|1|R", "1:8: a location is missing; expected: a location: a name of letters, digits and _");
-    check_error("A|1|1|J 3", "1:9: \"3\" is not the number of a thread; expected: the number of a thread, 0 to 0");
+    check_error(
+        "A|1|1|R",
+        "1:8: a location is missing; expected: a location: a name of letters, digits and _",
+    );
+    check_error(
+        "A|1|1|J 3",
+        "1:9: \"3\" is not the number of a thread; expected: the number of a thread, 0 to 0",
+    );
     check_error("A|1|1|[a==1 R x rlx", "1:7: [ without ]; expected: a ] after the condition");
-    check_error("A|1|1|A a=1", "1:10: a comparison is missing; expected: a condition such as a==1, with ==, !=, <, >, <= or >=");
+    check_error(
+        "A|1|1|A a=1",
+        "1:10: a comparison is missing; expected: a condition such as a==1, with ==, !=, <, >, <= or >=",
+    );
     check_error(
         "A|1|1|W x rlx 99999999999999999999",
         "1:15: 99999999999999999999 is too large; expected: a number of 64 bits",
@@ -62,7 +74,25 @@ fn columns_count_characters() {
 
 #[test]
 fn no_text_makes_the_reader_panic() {
-    let pieces = ["R", "W x", "||", ";", "[", "]", "a==", "1", "|", "#", "ü", "\u{0}", " ", "C x 0 1 rlx", "-", "+", "*"];
+    let pieces = [
+        "R",
+        "W x",
+        "||",
+        ";",
+        "[",
+        "]",
+        "a==",
+        "1",
+        "|",
+        "#",
+        "ü",
+        "\u{0}",
+        " ",
+        "C x 0 1 rlx",
+        "-",
+        "+",
+        "*",
+    ];
     let mut state = 1_u64;
     for _ in 0..20_000 {
         let mut text = String::from("A|1|1|");

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use linpoint_memory::{Location, Model, Options, End, explore, litmus};
+use linpoint_memory::{End, Location, Model, Options, explore, litmus};
 
-/// What the reads of complete executions return, thread after thread in program order; and the last value of the
-/// first location.
+/// What the reads of complete executions return, thread after thread in program order; and the last value of
+/// the first location.
 fn outcomes(text: &str, model: Model) -> (BTreeSet<String>, BTreeSet<i64>) {
     let mut program = litmus::read_program(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let (mut read, mut last) = (BTreeSet::new(), BTreeSet::new());

@@ -1,5 +1,5 @@
-//! Data structures have as many graphs as others count for them: the programs of Miri's `tests/genmc`, and what the
-//! retry loops of two and three clients amount to.
+//! Data structures have as many graphs as others count for them: the programs of Miri's `tests/genmc`, and
+//! what the retry loops of two and three clients amount to.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,13 @@ use linpoint_memory::{Coverage, Model, Options, explore};
 
 /// Complete graphs and blocked ones.
 #[track_caller]
-fn check(structure: Structure, threads: &[Vec<Operation>], failed: Failed, model: Model, expected: (u64, u64)) {
+fn check(
+    structure: Structure,
+    threads: &[Vec<Operation>],
+    failed: Failed,
+    model: Model,
+    expected: (u64, u64),
+) {
     for marks in [Marks::Hidden, Marks::Shown] {
         let mut program = structure.client(&structure.orderings(), threads, failed, marks);
         let mut races = 0;
@@ -64,8 +70,7 @@ fn clients_that_put_and_take() {
 #[test]
 fn three_clients_of_a_stack_that_retry() {
     let structure = Structure::Treiber;
-    let mut program =
-        structure.client(&structure.orderings(), &put_take(3, 1), Failed::Again, Marks::Hidden);
+    let mut program = structure.client(&structure.orderings(), &put_take(3, 1), Failed::Again, Marks::Hidden);
     let report = explore(&mut program, &Options::of(Model::Rc11), |_, _| ControlFlow::Continue(()));
     assert_eq!((report.complete, report.blocked), (68_892, 0));
     // Last in, first out: the list stays as short as a graph is deep.
@@ -96,7 +101,8 @@ fn a_deque_without_its_fence_loses_an_item_twice() {
         let mut twice = 0;
         let _ = explore(&mut program, &Options::of(Model::Rc11), |graph, _| {
             let returned = |event: &&linpoint_memory::Event| event.kind == linpoint_memory::Kind::Return;
-            let mut items: Vec<i64> = graph.events().iter().filter(returned).map(|event| event.value).collect();
+            let mut items: Vec<i64> =
+                graph.events().iter().filter(returned).map(|event| event.value).collect();
             items.retain(|&value| value > 0);
             items.sort_unstable();
             twice += u32::from(items.windows(2).any(|two| two[0] == two[1]));
