@@ -1,0 +1,60 @@
+//! Every litmus test of the corpus has as many graphs as its file says, and those that the enumerator finds.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use linpoint_memory::litmus::{self, Litmus};
+use linpoint_memory::{Coverage, Model, Options, explore, oracle};
+
+fn tests_of(file: &str) -> Vec<Litmus> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/litmus").join(file);
+    let text = std::fs::read_to_string(&path).expect("the corpus is there");
+    litmus::read(&text).expect("the corpus is in the notation")
+}
+
+fn check_counts(file: &str, at_least: usize) {
+    let tests = tests_of(file);
+    assert!(tests.len() >= at_least, "{file} has {} tests", tests.len());
+    for test in tests {
+        for (model, expected) in [(Model::Rc11, test.rc11), (Model::Sc, test.sc)] {
+            let report =
+                explore(&mut test.program.clone(), &Options::of(model), |_, _| ControlFlow::Continue(()));
+            assert_eq!(report.complete, expected, "{} under {}", test.name, model.name());
+            assert_eq!(report.coverage(), Coverage::Everything, "{}", test.name);
+        }
+    }
+}
+
+#[test]
+fn counts_are_those_of_genmc() {
+    check_counts("genmc.litmus", 94);
+}
+
+#[test]
+fn locks_and_loops_have_their_counts() {
+    check_counts("locks.litmus", 7);
+}
+
+#[test]
+fn shapes_have_their_counts() {
+    check_counts("shapes.litmus", 50);
+}
+
+#[test]
+fn graphs_of_the_corpus_are_those_of_the_enumerator() {
+    let mut compared = 0;
+    for test in tests_of("shapes.litmus").into_iter().chain(tests_of("genmc.litmus")) {
+        // The largest ones take the enumerator long: `cargo xtask litmus --enumerate` has them.
+        if test.rc11 > 100 {
+            continue;
+        }
+        for model in Model::ALL {
+            match oracle::agrees(&mut test.program.clone(), &Options::of(model)) {
+                Some(Ok(_)) => compared += 1,
+                Some(Err(why)) => panic!("{} under {}: {why:?}", test.name, model.name()),
+                None => {}
+            }
+        }
+    }
+    assert!(compared > 450, "only {compared} were compared");
+}
