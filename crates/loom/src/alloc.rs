@@ -2,6 +2,8 @@
 //!
 //! Tracked is what is allocated here and what is put into a [`Track`]; allocations of the program by other ways are not.
 
+use std::cell::RefCell;
+
 use linpoint_sched::leak::{self, Kept};
 
 #[doc(no_inline)]
@@ -41,8 +43,34 @@ pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 #[track_caller]
 pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
     assert!(leak::take_back(Kept::Block, block.addr()), "pointer not tracked");
-    // SAFETY: as the caller promises.
-    unsafe { std::alloc::dealloc(block, layout) };
+    if linpoint_sched::is_exploring() {
+        FREED.with_borrow_mut(|freed| freed.0.push((block, layout)));
+    } else {
+        // SAFETY: as the caller promises.
+        unsafe { std::alloc::dealloc(block, layout) };
+    }
+}
+
+std::thread_local! {
+    static FREED: RefCell<Freed> = const { RefCell::new(Freed(Vec::new())) };
+}
+
+/// Blocks that an execution freed. They stay as they are until the next one begins: whoever still uses an atomic in one finds
+/// it dropped, and nothing else in its place.
+struct Freed(Vec<(*mut u8, Layout)>);
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        for (block, layout) in self.0.drain(..) {
+            // SAFETY: it was given to `dealloc`, and the execution is over.
+            unsafe { std::alloc::dealloc(block, layout) };
+        }
+    }
+}
+
+/// An execution begins.
+pub(crate) fn begin() {
+    drop(FREED.replace(Freed(Vec::new())));
 }
 
 /// A value that must be dropped before an execution ends.

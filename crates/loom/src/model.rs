@@ -7,7 +7,7 @@
 //!
 //! # The search
 //! Without a bound on preemptions the explorer searches as it does by itself: traces first, the likeliest to show a bug before
-//! the others. With a bound it tries that for a fourth of the time, because every schedule is better than some; then come the
+//! the others. With a bound it tries that with a few executions, because every schedule is better than some; then come the
 //! schedules with no preemption, one, two, … up to the bound. Where a model says that schedules are not to be explored, only
 //! searches that go depth first can leave them out.
 
@@ -18,15 +18,17 @@ use std::time::{Duration, Instant};
 use linpoint::{Counterexample, Exploration, Explored, Limits, Search, TokenError, exploration};
 use linpoint_sched::explore::{Coverage, Covered};
 
+use crate::alloc;
 use crate::cell;
 use crate::lazy_static::Statics;
 use crate::record::{Model, Outcome};
+use crate::sync;
 
 /// What a model is given where nobody says how long.
 const TIME: Duration = Duration::from_secs(60);
 
 /// Executions of the search without a bound that comes before one with a bound.
-const UNBOUNDED: u64 = 20_000;
+const UNBOUNDED: u64 = 500;
 
 /// How a model is checked.
 #[derive(Clone, Debug)]
@@ -104,7 +106,9 @@ impl Builder {
         let named = thread.name().filter(|&name| name != "main");
         let name = named.unwrap_or_else(|| name_of(std::any::type_name::<F>()));
         let program = move || {
+            alloc::begin();
             cell::forget();
+            sync::begin();
             let statics = Statics::begin();
             model();
             drop(statics);
@@ -172,17 +176,17 @@ impl Builder {
         if first.counterexample.is_some() || self.has_covered(&first.walked) {
             return first;
         }
-        let (search, executions) = match (first.walked.unfocused, self.preemption_bound) {
-            (false, None) => return part(&plan, Search::Auto, left(), u64::MAX),
-            (true, None) => return part(&plan, Search::Dpor, left(), u64::MAX),
-            (false, Some(_)) => (Search::RaceReversal, UNBOUNDED),
-            (true, Some(_)) => (Search::Dpor, UNBOUNDED),
+        let unfocused = first.walked.unfocused;
+        let Some(bound) = self.preemption_bound else {
+            let search = if unfocused { Search::Dpor } else { Search::Auto };
+            return part(&plan, search, left(), u64::MAX);
         };
-        let unbounded = part(&plan, search, left() / 4, executions);
-        if unbounded.counterexample.is_some() || self.has_covered(&unbounded.walked) {
-            return unbounded;
+        let traces = if unfocused { Search::Dpor } else { Search::RaceReversal };
+        let few = part(&plan, traces, left() / 4, UNBOUNDED);
+        if few.counterexample.is_some() || self.has_covered(&few.walked) {
+            return few;
         }
-        let bound = self.preemption_bound.map_or(u32::MAX, |bound| u32::try_from(bound).unwrap_or(u32::MAX));
+        let bound = u32::try_from(bound).unwrap_or(u32::MAX);
         part(&plan, Search::Preemptions(bound), left(), u64::MAX)
     }
 }

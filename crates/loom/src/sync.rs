@@ -4,6 +4,7 @@
 
 pub mod atomic;
 mod notify;
+mod slot;
 
 pub use linpoint_sched::sync::{
     Arc, Barrier, BarrierWaitResult, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -13,3 +14,4 @@ pub use linpoint_sched::sync::{
 pub use std::sync::{LockResult, TryLockResult};
 
 pub use notify::Notify;
+pub(crate) use slot::begin;

@@ -342,6 +342,16 @@ pub fn plain(address: usize, writes: bool) {
     }
 }
 
+/// An atomic that several threads used is dropped: a step, so that it is explored before and after what others do.
+#[track_caller]
+pub fn dropped(address: usize) {
+    if let Some(handle) = current() {
+        handle.point(Intent::new(Action::Drop, address));
+        handle.access(Action::Drop, address, Effect::Write, Ordering::Relaxed, 0);
+        handle.scrub();
+    }
+}
+
 /// Notes that an atomic with plain accesses goes.
 pub fn plain_gone(address: usize) {
     if let Some(handle) = current() {

@@ -278,9 +278,17 @@ impl Made {
         }
     }
 
+    /// Did more than one thread use it, of this run, since it was made or changed as a whole?
+    pub fn is_shared(&self) -> bool {
+        current().is_some_and(|handle| {
+            let known = self.identity.0.load(Ordering::Relaxed) / CELLS == handle.stamp();
+            known && self.users.load(Ordering::Relaxed).count_ones() > 1
+        })
+    }
+
     /// The running thread changes it as a whole.
     #[track_caller]
-    pub fn changed(&mut self) {
+    pub fn changed(&self) {
         self.users.store(0, Ordering::Relaxed);
         self.identity.touch(Effect::Write);
     }

@@ -203,6 +203,7 @@ impl DataRaces {
             | Action::IsPoisoned
             | Action::ClearPoison
             | Action::Poison
+            | Action::Drop
             | Action::ArcClone
             | Action::ArcCount
             | Action::Detach

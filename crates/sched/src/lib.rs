@@ -36,6 +36,7 @@ pub mod random;
 mod run;
 pub mod semaphore;
 mod spin;
+mod stack;
 mod stranger;
 pub mod strategy;
 pub mod sync;

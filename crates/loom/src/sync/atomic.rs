@@ -5,10 +5,11 @@
 //! published uses it before it is there.
 
 use std::fmt;
-use std::sync::atomic::AtomicBool as Flag;
+use std::marker::PhantomData;
 
 use linpoint_sched::atomic as sched;
-use linpoint_sched::cell::Made;
+
+use super::slot::Slot;
 
 pub use linpoint_sched::atomic::fence;
 pub use std::sync::atomic::Ordering;
@@ -19,45 +20,15 @@ pub fn spin_loop_hint() {
     linpoint_sched::hint::spin_loop();
 }
 
-/// What is kept of an atomic beside its value.
-#[derive(Debug)]
-struct Beside {
-    made: Made,
-    /// Did it have plain accesses, other than being made?
-    plain: Flag,
-}
-
-impl Beside {
-    #[track_caller]
-    fn new() -> Beside {
-        Beside { made: Made::new(), plain: Flag::new(false) }
-    }
-
-    /// The atomic at `address` is read plainly.
-    #[track_caller]
-    fn reads(&self, address: usize) {
-        self.plain.store(true, Ordering::Relaxed);
-        self.made.used();
-        sched::plain(address, false);
-    }
-
-    /// The atomic at `address` is changed plainly.
-    #[track_caller]
-    fn changes(&mut self, address: usize) {
-        *self.plain.get_mut() = true;
-        sched::plain(address, true);
-        self.made.changed();
-    }
-}
-
 macro_rules! rmw {
     ($($method:ident)*; $value:ty) => {$(
         /// As std's method of the same name.
         #[inline]
         #[track_caller]
         pub fn $method(&self, value: $value, order: Ordering) -> $value {
-            let before = self.inner.$method(value, order);
-            self.beside.made.used();
+            let (slot, inner) = self.place();
+            let before = inner.$method(value, order);
+            slot.used();
             before
         }
     )*};
@@ -67,22 +38,35 @@ macro_rules! atomic {
     ($name:ident $(<$param:ident>)?, $value:ty, $($method:ident)*) => {
         #[doc = concat!("An atomic `", stringify!($value), "`.")]
         pub struct $name $(<$param>)? {
-            inner: sched::$name $(<$param>)?,
-            beside: Beside,
+            number: u64,
+            _value: PhantomData<sched::$name $(<$param>)?>,
         }
 
         impl $(<$param>)? $name $(<$param>)? {
             /// A new one.
             #[track_caller]
             pub fn new(value: $value) -> Self {
-                Self { inner: sched::$name::new(value), beside: Beside::new() }
+                // SAFETY: a value of an atomic has at most eight bytes, and is written to the beginning of them.
+                let bits = unsafe {
+                    let mut bits = 0u64;
+                    (&raw mut bits).cast::<$value>().write(value);
+                    bits
+                };
+                Self { number: Slot::make(bits), _value: PhantomData }
+            }
+
+            #[inline]
+            #[track_caller]
+            fn place(&self) -> (&Slot, &sched::$name $(<$param>)?) {
+                let slot = Slot::at(self.number);
+                // SAFETY: what is in the slot of this atomic is one of this type, which is laid out as its value.
+                (slot, unsafe { sched::$name::from_ptr(slot.pointer().cast()) })
             }
 
             /// Runs `body` on the value: nobody else can see it.
             #[track_caller]
             pub fn with_mut<R>(&mut self, body: impl FnOnce(&mut $value) -> R) -> R {
-                self.beside.changes(self.inner.as_ptr().addr());
-                body(self.inner.get_mut())
+                body(self.get_mut())
             }
 
             /// Reads without atomicity.
@@ -91,30 +75,34 @@ macro_rules! atomic {
             /// Nobody may write meanwhile. In a model that is checked.
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $value {
-                self.beside.reads(self.inner.as_ptr().addr());
+                let (slot, inner) = self.place();
+                slot.read_plainly();
                 // SAFETY: the threads of an execution are fibers of one OS thread; elsewhere as the caller promises.
-                unsafe { *self.inner.as_ptr() }
+                unsafe { *inner.as_ptr() }
             }
 
             /// The value: nobody else can see it.
             #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
-                self.beside.changes(self.inner.as_ptr().addr());
-                self.inner.get_mut()
+                let (slot, inner) = self.place();
+                slot.change_plainly();
+                // SAFETY: the atomic is borrowed for as long, and nobody else has its slot.
+                unsafe { &mut *inner.as_ptr() }
             }
 
             /// The value.
             #[track_caller]
             pub fn into_inner(mut self) -> $value {
-                self.with_mut(|value| *value)
+                *self.get_mut()
             }
 
             /// Reads.
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                let value = self.inner.load(order);
-                self.beside.made.used();
+                let (slot, inner) = self.place();
+                let value = inner.load(order);
+                slot.used();
                 value
             }
 
@@ -122,8 +110,9 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                self.inner.store(value, order);
-                self.beside.made.used();
+                let (slot, inner) = self.place();
+                inner.store(value, order);
+                slot.used();
             }
 
             /// Writes `new` if `current` is there, and returns what was there.
@@ -150,8 +139,9 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let result = self.inner.compare_exchange(current, new, success, failure);
-                self.beside.made.used();
+                let (slot, inner) = self.place();
+                let result = inner.compare_exchange(current, new, success, failure);
+                slot.used();
                 result
             }
 
@@ -168,8 +158,9 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let result = self.inner.compare_exchange_weak(current, new, success, failure);
-                self.beside.made.used();
+                let (slot, inner) = self.place();
+                let result = inner.compare_exchange_weak(current, new, success, failure);
+                slot.used();
                 result
             }
 
@@ -201,16 +192,15 @@ macro_rules! atomic {
         }
 
         impl $(<$param>)? Drop for $name $(<$param>)? {
+            #[track_caller]
             fn drop(&mut self) {
-                if *self.beside.plain.get_mut() {
-                    sched::plain_gone(self.inner.as_ptr().addr());
-                }
+                Slot::remove(self.number);
             }
         }
 
         impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.inner, f)
+                fmt::Debug::fmt(self.place().1, f)
             }
         }
 

@@ -169,3 +169,42 @@ fn a_cell_is_not_there_before_it_was_made() {
     assert!(failure(published(Relaxed)).starts_with("data race: "));
     loom::model(published(Release));
 }
+
+#[test]
+fn an_atomic_is_used_after_it_was_dropped() {
+    struct Pointer(*mut AtomicUsize);
+    let layout = Layout::new::<AtomicUsize>();
+    let told = failure(move || {
+        // SAFETY: who uses it too late is what the model is about.
+        unsafe {
+            let block = loom::alloc::alloc(layout).cast::<AtomicUsize>();
+            block.write(AtomicUsize::new(0));
+            let other = Pointer(block);
+            let child = thread::spawn(move || {
+                let Pointer(block) = other;
+                (*block).fetch_add(1, AcqRel);
+                (*block).load(Relaxed);
+            });
+            while (*block).load(Acquire) == 0 {
+                thread::yield_now();
+            }
+            block.drop_in_place();
+            loom::alloc::dealloc(block.cast(), layout);
+            child.join().unwrap();
+        }
+    });
+    assert!(told.contains("use after free: this atomic was dropped"), "{told}");
+}
+
+#[test]
+fn an_atomic_is_as_large_as_one_of_loom() {
+    use loom::sync::atomic::{AtomicPtr, AtomicU64};
+    assert_eq!(size_of::<AtomicUsize>(), 8);
+    assert_eq!(size_of::<AtomicU64>(), 8);
+    assert_eq!(size_of::<AtomicPtr<u8>>(), 8);
+    // Outside a model they work as std's.
+    let mut value = AtomicUsize::new(3);
+    assert_eq!(value.fetch_add(1, Relaxed), 3);
+    value.with_mut(|value| *value += 1);
+    assert_eq!(value.into_inner(), 5);
+}
