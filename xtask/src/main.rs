@@ -7,6 +7,7 @@
 //! cargo xtask valgrind [memcheck|helgrind]           the queues and sets under Valgrind: no report, and those with a data race reported
 //! cargo xtask attack [ENGINE] [--minutes N] [--debug] random programs, histories and logs against every engine, judged a second way
 //! cargo xtask litmus FILE…                           execution graphs of litmus tests under RC11 and SC, compared with what the files say
+//! cargo xtask suites [OPTIONS] [CRATE…]              loom tests of published crates, under loom and under the explorer: docs/suites.md
 //! cargo xtask gallery                                pictures of six pages, light and dark, into docs/gallery
 //! cargo xtask bench history [--quick] [--peers DIR]  speed and memory of `linpoint check`, as a Markdown table
 //! cargo xtask bench bars [--peers DIR]               the figures the history checker is held to, pass or fail
@@ -29,12 +30,13 @@ mod litmus;
 mod packages;
 mod plot;
 mod solvers;
+mod suites;
 mod valgrind;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci [--without solver|browser|valgrind] | solvers | browser | valgrind [memcheck|helgrind] | attack [ENGINE] [--minutes N] [--debug] | litmus FILE… | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci [--without solver|browser|valgrind] | solvers | browser | valgrind [memcheck|helgrind] | attack [ENGINE] [--minutes N] [--debug] | litmus FILE… | suites [--seconds N] [--minutes N] [--ours] [CRATE[@VERSION]…] | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         ["valgrind", tool @ ("memcheck" | "helgrind")] => valgrind::run(Some(tool)),
         ["attack", options @ ..] => attack::run(options),
         ["litmus", words @ ..] => litmus::run(words),
+        ["suites", options @ ..] => suites::run(options),
         ["gallery"] => gallery::run(),
         ["bench", suite @ ("history" | "bars" | "charts" | "shape"), options @ ..] => {
             match bench::Options::read(options) {

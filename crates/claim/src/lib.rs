@@ -70,6 +70,7 @@ pub use value::Value;
 pub use var::Var;
 pub use variable::{VarId, Variable};
 
+#[cfg(feature = "macros")]
 #[doc(hidden)]
 pub use linpoint_macros::tressa as __tressa;
 

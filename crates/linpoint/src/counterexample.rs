@@ -8,7 +8,6 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use linpoint_report::View;
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::replay::Replay;
 use linpoint_sched::{Execution, Failure, ThreadId, Trace};
@@ -23,7 +22,7 @@ use crate::scenario::Scenario;
 use crate::show::{self, Bar};
 use crate::spec::{Object, Specification};
 use crate::token::{self, Guided, Token};
-use crate::view::Material;
+use crate::view::{Material, View};
 
 /// A failure that was found, made small, and can be run again.
 #[derive(Clone, Debug)]

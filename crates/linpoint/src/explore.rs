@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use linpoint_report::View;
 use linpoint_sched::explore::{Coverage as Walked, Covered, Found, Plan, Search, Seen};
 use linpoint_sched::strategy::Strategy;
 use linpoint_sched::strategy::replay::Replay;
@@ -24,7 +23,7 @@ use crate::relevant::relevant;
 use crate::report::{whims, whims_note};
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
-use crate::view::Material;
+use crate::view::{Material, View};
 
 /// Runs `program` under every schedule, and panics with the counterexample if something goes wrong, or if 60 s were not
 /// enough for every schedule.

@@ -20,6 +20,7 @@ mod show;
 mod spec;
 mod stateful;
 mod token;
+#[cfg_attr(not(feature = "full"), path = "plain_view.rs")]
 mod view;
 
 pub use argument::{Argument, Domain};
@@ -30,8 +31,12 @@ pub use explore::{Exploration, Explored, exploration, explore};
 pub use linearize::{Criterion, Moment};
 #[doc(no_inline)]
 pub use linpoint_claim as claim;
-pub use linpoint_claim::{Procedure, Var, procedure, tressa};
+#[cfg(feature = "full")]
+pub use linpoint_claim::tressa;
+pub use linpoint_claim::{Procedure, Var, procedure};
+#[cfg(feature = "full")]
 pub use linpoint_macros::{Viewed, object, procedure, spec};
+#[cfg(feature = "full")]
 #[doc(no_inline)]
 pub use linpoint_monitor as monitor;
 pub use linpoint_sched::explore::Search;
@@ -42,6 +47,6 @@ pub use spec::{Object, Specification};
 pub use token::{Token, TokenError, Turn};
 
 /// The guide, whose examples are compiled.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../../../docs/explorer.md")]
 mod guide {}

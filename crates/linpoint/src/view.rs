@@ -1,6 +1,6 @@
 //! What was found in Rust code, as view data: the history as bars, the schedule as steps with what each location held, the claim with its terms.
 
-use linpoint_report::View;
+pub use linpoint_report::View;
 use linpoint_report::view::{
     Bar as Drawn, Claim, History, Memory, Run, Step, Summary, Term, Variable, Verdict,
 };

@@ -332,6 +332,33 @@ impl<T> Default for AtomicPtr<T> {
     }
 }
 
+/// Notes that the atomic at `address` is accessed without atomicity, to be written or only read: whatever nothing orders with
+/// that is a data race. [`plain_gone`] is to be called when the atomic goes.
+#[track_caller]
+pub fn plain(address: usize, writes: bool) {
+    if let Some(handle) = current() {
+        let effect = if writes { Effect::Write } else { Effect::Read };
+        handle.plain(address, effect, std::panic::Location::caller());
+    }
+}
+
+/// An atomic that several threads used is dropped: a step, so that it is explored before and after what others do.
+#[track_caller]
+pub fn dropped(address: usize) {
+    if let Some(handle) = current() {
+        handle.point(Intent::new(Action::Drop, address));
+        handle.access(Action::Drop, address, Effect::Write, Ordering::Relaxed, 0);
+        handle.scrub();
+    }
+}
+
+/// Notes that an atomic with plain accesses goes.
+pub fn plain_gone(address: usize) {
+    if let Some(handle) = current() {
+        handle.plain_gone(address);
+    }
+}
+
 /// A fence. Under sequential consistency it orders nothing more; it counts for races on cells.
 #[inline]
 #[track_caller]

@@ -19,6 +19,7 @@ use crate::run::AsideKind;
 pub use std::cell::{BorrowError, BorrowMutError, LazyCell, OnceCell, Ref, RefCell, RefMut};
 
 /// Who a cell is: the number of the run that first touched it, and its number in that run.
+#[derive(Debug)]
 struct Identity(AtomicU64);
 
 /// Cells that can be told apart in one run.
@@ -185,6 +186,111 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn with_mut<R>(&self, body: impl FnOnce(*mut T) -> R) -> R {
         self.identity.during(Effect::Write, Location::caller(), || body(self.value.get()))
+    }
+}
+
+/// An access to a cell that lasts as long as this lives, and that may outlive the cell: memory that is gone is nobody's to
+/// look at, and what this says of the cell it says by its number.
+#[derive(Debug)]
+pub struct Access {
+    /// The number of the run, and that of the cell in it; nothing outside an exploration.
+    cell: Option<(u64, u32)>,
+    effect: Effect,
+    site: &'static Location<'static>,
+    began: u32,
+}
+
+impl Access {
+    /// The number of the cell in the running execution; nothing outside.
+    pub fn cell(&self) -> Option<u32> {
+        self.cell.map(|(_, cell)| cell)
+    }
+
+    /// Is the cell written?
+    pub fn writes(&self) -> bool {
+        self.effect.writes()
+    }
+}
+
+impl Drop for Access {
+    fn drop(&mut self) {
+        if let (Some((stamp, cell)), Some(handle)) = (self.cell, current())
+            && handle.stamp() == stamp
+            && handle.own_steps() != self.began
+        {
+            handle.aside(AsideKind::Cell { cell, effect: self.effect, site: self.site });
+        }
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// Begins an access to the cell, which is written or only read.
+    #[track_caller]
+    pub fn access(&self, writes: bool) -> Access {
+        let effect = if writes { Effect::Write } else { Effect::Read };
+        let site = Location::caller();
+        let number = current().and_then(|handle| Some((handle, self.identity.number(handle)?)));
+        let Some((handle, cell)) = number else { return Access { cell: None, effect, site, began: 0 } };
+        handle.aside(AsideKind::Cell { cell, effect, site });
+        Access { cell: Some((handle.stamp(), cell)), effect, site, began: handle.own_steps() }
+    }
+
+    /// A pointer to the value. What is done through it is not tracked.
+    #[inline]
+    pub const fn untracked(&self) -> *mut T {
+        self.value.get()
+    }
+}
+
+/// The making of something that is shared afterwards, as an access: whoever uses it must come after whoever made it.
+///
+/// An atomic that is reached through a pointer which nothing has published is used before it was made, as far as its user can
+/// know. So its making counts as a write, and the first use by each thread as a read.
+#[derive(Debug)]
+pub struct Made {
+    identity: Identity,
+    /// The threads of the run that used it since it was made, or changed as a whole.
+    users: AtomicU64,
+}
+
+impl Made {
+    /// It is made here.
+    #[track_caller]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Made {
+        let made = Made { identity: Identity::new(), users: AtomicU64::new(0) };
+        made.identity.touch(Effect::Write);
+        made
+    }
+
+    /// The running thread has just used it.
+    #[inline]
+    #[track_caller]
+    pub fn used(&self) {
+        if let Some(handle) = current() {
+            let known = self.identity.0.load(Ordering::Relaxed) / CELLS == handle.stamp();
+            let users = if known { self.users.load(Ordering::Relaxed) } else { 0 };
+            let user = 1 << handle.thread().0;
+            if users & user == 0 {
+                self.users.store(users | user, Ordering::Relaxed);
+                self.identity.note(Effect::Read, Location::caller());
+            }
+        }
+    }
+
+    /// Did more than one thread use it, of this run, since it was made or changed as a whole?
+    pub fn is_shared(&self) -> bool {
+        current().is_some_and(|handle| {
+            let known = self.identity.0.load(Ordering::Relaxed) / CELLS == handle.stamp();
+            known && self.users.load(Ordering::Relaxed).count_ones() > 1
+        })
+    }
+
+    /// The running thread changes it as a whole.
+    #[track_caller]
+    pub fn changed(&self) {
+        self.users.store(0, Ordering::Relaxed);
+        self.identity.touch(Effect::Write);
     }
 }
 

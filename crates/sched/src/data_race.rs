@@ -43,6 +43,10 @@ pub(crate) struct DataRaces {
     fenced: Vec<Vec<u32>>,
     released: FxHashMap<Key, Vec<u32>>,
     cells: FxHashMap<u32, Cell>,
+    /// Atomics, if the run accesses any without atomicity.
+    atomics: FxHashMap<Loc, Atomic>,
+    /// Does it?
+    plain: bool,
 }
 
 /// Where a clock was left for others.
@@ -62,6 +66,14 @@ struct Cell {
     reads: Vec<Seen>,
 }
 
+/// The accesses to an atomic: of the atomic ones the last read and the last write of each thread.
+#[derive(Default)]
+struct Atomic {
+    reads: Vec<(ThreadId, u32, Action)>,
+    writes: Vec<(ThreadId, u32, Action)>,
+    plain: Cell,
+}
+
 /// An access to a cell: whose, when by its own clock, and where in the source.
 #[derive(Clone, Copy)]
 struct Seen {
@@ -70,10 +82,44 @@ struct Seen {
     site: &'static Location<'static>,
 }
 
+impl Cell {
+    /// An access to the cell by `thread`, whose clock this is.
+    fn touch(
+        &mut self,
+        thread: ThreadId,
+        clock: &[u32],
+        effect: Effect,
+        site: &'static Location<'static>,
+    ) -> Option<Failure> {
+        let unordered = |seen: &Seen| clock[seen.thread.index()] < seen.time;
+        let seen = Seen { thread, time: clock[thread.index()], site };
+        let race = |other: &Seen, wrote: bool| Failure::DataRace {
+            accesses: [(other.thread, other.site, wrote), (thread, site, effect.writes())],
+        };
+        if let Some(write) = self.write.filter(unordered) {
+            return Some(race(&write, true));
+        }
+        if effect.writes() {
+            if let Some(read) = self.reads.iter().find(|read| unordered(read)) {
+                return Some(race(read, false));
+            }
+            self.reads.clear();
+            self.write = Some(seen);
+        } else {
+            match self.reads.iter_mut().find(|read| read.thread == thread) {
+                Some(read) => *read = seen,
+                None => self.reads.push(seen),
+            }
+        }
+        None
+    }
+}
+
 impl DataRaces {
     /// The first race of `run`, if it has one.
     pub(crate) fn check(&mut self, run: &Run) -> Option<Failure> {
         self.reset(run.threads.len());
+        self.plain = run.asides.iter().any(|aside| matches!(aside.kind, AsideKind::Plain { .. }));
         let mut asides = run.asides.iter().peekable();
         let mut at = 0;
         for (index, step) in run.steps.iter().enumerate() {
@@ -83,7 +129,13 @@ impl DataRaces {
                         return Some(race);
                     }
                 }
+                let time = self.now[step.thread.index()][step.thread.index()];
                 self.access(step.thread, access);
+                if self.plain
+                    && let Some(race) = self.atomically(step.thread, time, access)
+                {
+                    return Some(race);
+                }
                 at += 1;
             }
         }
@@ -94,6 +146,7 @@ impl DataRaces {
         self.width = threads;
         self.released.clear();
         self.cells.clear();
+        self.atomics.clear();
         for clocks in [&mut self.now, &mut self.unfenced, &mut self.fenced] {
             clocks.resize_with(clocks.len().max(threads), Vec::new);
             for clock in &mut clocks[..threads] {
@@ -110,6 +163,8 @@ impl DataRaces {
         let thread = aside.thread.index();
         match aside.kind {
             AsideKind::Cell { cell, effect, site } => return self.touch(aside.thread, cell, effect, site),
+            AsideKind::Plain { loc, effect, site } => return self.plainly(aside.thread, loc, effect, site),
+            AsideKind::Gone(loc) => _ = self.atomics.remove(&loc),
             AsideKind::Fence(order) => {
                 if acquires(order) {
                     join(&mut self.now[thread], &self.unfenced[thread]);
@@ -148,6 +203,7 @@ impl DataRaces {
             | Action::IsPoisoned
             | Action::ClearPoison
             | Action::Poison
+            | Action::Drop
             | Action::ArcClone
             | Action::ArcCount
             | Action::Detach
@@ -217,29 +273,50 @@ impl DataRaces {
         effect: Effect,
         site: &'static Location<'static>,
     ) -> Option<Failure> {
-        let clock = &self.now[thread.index()];
-        let unordered = |seen: &Seen| clock[seen.thread.index()] < seen.time;
-        let seen = Seen { thread, time: clock[thread.index()], site };
-        let cell = self.cells.entry(cell).or_default();
-        let race = |other: &Seen, wrote: bool| Failure::DataRace {
-            accesses: [(other.thread, other.site, wrote), (thread, site, effect.writes())],
-        };
-        if let Some(write) = cell.write.filter(unordered) {
-            return Some(race(&write, true));
+        self.cells.entry(cell).or_default().touch(thread, &self.now[thread.index()], effect, site)
+    }
+
+    /// An atomic access that `thread` made at `time` by its own clock, and that has acquired what it acquires.
+    fn atomically(&mut self, thread: ThreadId, time: u32, access: &Access) -> Option<Failure> {
+        if !access.action.is_atomic() || !access.loc.is_memory() {
+            return None;
         }
-        if effect.writes() {
-            if let Some(read) = cell.reads.iter().find(|read| unordered(read)) {
-                return Some(race(read, false));
-            }
-            cell.reads.clear();
-            cell.write = Some(seen);
-        } else {
-            match cell.reads.iter_mut().find(|read| read.thread == thread) {
-                Some(read) => *read = seen,
-                None => cell.reads.push(seen),
-            }
+        let clock = &self.now[thread.index()];
+        let unordered = |seen: &&Seen| clock[seen.thread.index()] < seen.time;
+        let atomic = self.atomics.entry(access.loc).or_default();
+        let Cell { write, reads } = &atomic.plain;
+        let read = reads.iter().find(unordered).filter(|_| access.effect.writes());
+        if let Some((seen, wrote)) =
+            write.as_ref().filter(unordered).map(|seen| (seen, true)).or(read.map(|seen| (seen, false)))
+        {
+            let plain = (seen.thread, seen.site, wrote);
+            return Some(Failure::PlainRace { plain, atomic: (thread, access.action) });
+        }
+        let list = if access.effect.writes() { &mut atomic.writes } else { &mut atomic.reads };
+        match list.iter_mut().find(|one| one.0 == thread) {
+            Some(one) => *one = (thread, time, access.action),
+            None => list.push((thread, time, access.action)),
         }
         None
+    }
+
+    /// A plain access to an atomic.
+    fn plainly(
+        &mut self,
+        thread: ThreadId,
+        loc: Loc,
+        effect: Effect,
+        site: &'static Location<'static>,
+    ) -> Option<Failure> {
+        let clock = &self.now[thread.index()];
+        let atomic = self.atomics.entry(loc).or_default();
+        let reads = if effect.writes() { &atomic.reads[..] } else { &[] };
+        let mut others = atomic.writes.iter().chain(reads);
+        if let Some(other) = others.find(|other| clock[other.0.index()] < other.1) {
+            let plain = (thread, site, effect.writes());
+            return Some(Failure::PlainRace { plain, atomic: (other.0, other.2) });
+        }
+        atomic.plain.touch(thread, clock, effect, site)
     }
 
     /// Adds what happened before the thread's point to the clock under `key`.

@@ -203,6 +203,8 @@ pub enum Action {
     WriteLock,
     /// A writer waits for readers from here on.
     AwaitReaders,
+    /// Something that threads shared is dropped.
+    Drop,
 }
 
 impl Action {
@@ -272,6 +274,7 @@ impl Action {
             Action::Release => "release",
             Action::Nothing => "no access",
             Action::Whim => "whim",
+            Action::Drop => "drop",
             Action::Yield => "yield",
             Action::Claim => "claim",
             Action::Exit => "end",

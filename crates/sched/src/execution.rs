@@ -71,6 +71,10 @@ pub struct Limits {
     /// How many times in an execution something may fail without a reason, where std allows that: a
     /// `compare_exchange_weak`, `park`, or a wait for a condition variable, which then ends without a notification.
     pub spurious: u32,
+    /// Is it a failure if something is left at the end of an execution that was to be given back ([`crate::leak`])?
+    pub leaks_fail: bool,
+    /// Are schedules explored from the beginning? If not, from where the program says so ([`crate::set_focus`]).
+    pub starts_in_focus: bool,
     /// How long an execution may stand still in a lock that is not the explorer's, before the process is ended with the reason.
     pub patience: Duration,
 }
@@ -86,6 +90,8 @@ impl Default for Limits {
             panics_fail: true,
             free_leaks: false,
             spurious: 0,
+            leaks_fail: false,
+            starts_in_focus: true,
             patience: PATIENCE,
         }
     }
@@ -155,6 +161,10 @@ pub struct Execution {
     /// What the running thread had in its registers, and where its stack ended, when it called the explorer.
     entry: local_state::Entry,
     limits: Limits,
+    /// Are schedules to be explored at this point of the run ([`crate::set_focus`])?
+    focused: bool,
+    /// Did any run come to where they are not?
+    was_unfocused: bool,
     /// Are local states noted in this run?
     watching: bool,
     /// Are neither local states noted nor words?
@@ -244,6 +254,8 @@ impl Execution {
             strangers: 0,
             entry: local_state::Entry::default(),
             limits,
+            focused: true,
+            was_unfocused: false,
             watching: false,
             quiet: false,
             suspicious: false,
@@ -412,6 +424,11 @@ impl Execution {
         self.held_back
     }
 
+    /// Was there a point at which schedules were not to be explored ([`crate::set_focus`])? Then what was covered is the rest.
+    pub fn was_unfocused(&self) -> bool {
+        self.was_unfocused
+    }
+
     /// The run is made again along what was made of it so far, watching for spins or noting progress.
     #[cold]
     fn begin_again(&mut self, follows: bool) {
@@ -449,6 +466,8 @@ impl Execution {
         self.alive = ThreadSet::EMPTY;
         self.last = None;
         self.mode = Mode::Exploring;
+        self.focused = self.limits.starts_in_focus;
+        self.was_unfocused |= !self.focused;
         self.begun = 0;
         self.returned = 0;
         self.nesting = 0;
@@ -480,6 +499,7 @@ impl Execution {
             && !self.fair
             && self.waiting.0 | self.spinning.0 == 0
             && !self.claiming.made
+            && self.focused
             && !self.has_lent()
     }
 
@@ -504,6 +524,9 @@ impl Execution {
         }
         if self.failure.is_none() {
             self.failure = self.shims.judge(&self.run);
+        }
+        if self.failure.is_none() && matches!(self.run.ending, Ending::Complete) {
+            self.failure = self.shims.left();
         }
         if stranger::noted() != self.strangers {
             let locations = &self.locations;

@@ -43,6 +43,22 @@ pub enum Failure {
         /// The two: who, where, and whether it wrote.
         accesses: [(ThreadId, &'static Location<'static>, bool); 2],
     },
+    /// A plain access to an atomic, and an atomic one, one of them a write, that nothing orders.
+    PlainRace {
+        /// The plain one: who, where, and whether it wrote.
+        plain: (ThreadId, &'static Location<'static>, bool),
+        /// The atomic one: who, and what it did.
+        atomic: (ThreadId, Action),
+    },
+    /// Something was not given back at the end of the execution.
+    Leak {
+        /// What kind of thing.
+        what: &'static str,
+        /// Where it was given out, the first of them.
+        site: &'static Location<'static>,
+        /// How many there are.
+        count: usize,
+    },
     /// The same schedule did something else this time.
     Nondeterminism {
         /// At which step.
@@ -114,7 +130,8 @@ impl Failure {
             Failure::Livelock { .. } => "livelock",
             Failure::LeakedThreads { .. } => "leaked threads",
             Failure::TooLong { .. } => "too many steps",
-            Failure::DataRace { .. } => "data race",
+            Failure::DataRace { .. } | Failure::PlainRace { .. } => "data race",
+            Failure::Leak { .. } => "leak",
             Failure::Nondeterminism { .. } => "nondeterminism",
             Failure::Misuse(_) => "misuse",
             Failure::Claim(_) => "claim",
@@ -154,6 +171,21 @@ impl fmt::Display for Failure {
                     word(b.2),
                     b.1
                 )
+            }
+            Failure::PlainRace { plain: (thread, site, wrote), atomic: (other, action) } => {
+                let word = if *wrote { "writes" } else { "reads" };
+                write!(
+                    f,
+                    "data race: thread {} {word} an atomic without atomicity at {site}, thread {} accesses the same ({}), \
+                     and nothing orders the two",
+                    thread.0,
+                    other.0,
+                    action.name()
+                )
+            }
+            Failure::Leak { what, site, count } => {
+                write!(f, "leak: {what}, given out at {site}, was left at the end")?;
+                if *count > 1 { write!(f, ", and {} more", count - 1) } else { Ok(()) }
             }
             Failure::Nondeterminism { step, explanation } => {
                 write!(f, "nondeterminism: the same schedule went another way at step {step}: {explanation}")

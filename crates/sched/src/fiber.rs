@@ -8,10 +8,11 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::Stack as _;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::overflow;
+use crate::stack::FiberStack;
 
 /// What a fiber runs: it must catch the panics of the code it calls.
 pub(crate) enum Job {
@@ -43,7 +44,7 @@ pub(crate) enum Pause {
 
 /// A stack with a program on it.
 pub(crate) struct Fiber {
-    coroutine: Coroutine<(), Pause, (), DefaultStack>,
+    coroutine: Coroutine<(), Pause, (), FiberStack>,
     shared: Rc<Shared>,
     /// What was asked for.
     stack_size: usize,
@@ -91,7 +92,7 @@ impl Fiber {
     /// A fiber with a stack of at least `stack_size` bytes.
     fn new(stack_size: usize) -> std::io::Result<Fiber> {
         overflow::prepare();
-        let stack = DefaultStack::new(stack_size)?;
+        let stack = FiberStack::new(stack_size)?;
         let limit = stack.limit().get();
         let guard = limit..limit + overflow::page_size();
         let shared = Rc::new(Shared { job: Cell::new(None), yielder: Cell::new(std::ptr::null()) });

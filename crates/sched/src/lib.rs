@@ -23,6 +23,7 @@ mod heap;
 pub mod helgrind;
 pub mod hint;
 mod hook_exit;
+pub mod leak;
 mod local;
 mod local_state;
 mod location;
@@ -35,6 +36,7 @@ pub mod random;
 mod run;
 pub mod semaphore;
 mod spin;
+mod stack;
 mod stranger;
 pub mod strategy;
 pub mod sync;
@@ -61,6 +63,21 @@ pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
             handle.point(Intent::new(Action::Block, 0));
             handle.block(body)
         }
+    }
+}
+
+/// Is the calling code part of an exploration?
+#[inline]
+pub fn is_exploring() -> bool {
+    execution::current().is_some()
+}
+
+/// Says whether the schedules from here on are to be explored. Where they are not, the running thread goes on as long as it
+/// can, and then the lowest that can: one schedule stands for all. The search must be one that goes depth first (`Dfs`, `Dpor`,
+/// a bound on preemptions). Outside an exploration it is nothing.
+pub fn set_focus(explores: bool) {
+    if let Some(handle) = execution::current() {
+        handle.set_focus(explores);
     }
 }
 

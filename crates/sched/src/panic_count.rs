@@ -16,14 +16,14 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::heap;
+use crate::stack::FiberStack;
 
 /// A panic that was thrown, and is paused while it unwinds. It is never dropped so: corosensei would unwind the stack, and
 /// it is in the middle of a destructor. What an OS thread has left over when it ends is forgotten.
-struct Paused(ManuallyDrop<Coroutine<(), (), (), DefaultStack>>);
+struct Paused(ManuallyDrop<Coroutine<(), (), (), FiberStack>>);
 
 // SAFETY: what is on its stack is the unwinder's, and what is below: a payload that can be sent, and no pointer to
 // anything of the OS thread where it began. Std's count is looked up anew when the panic is caught.
@@ -87,7 +87,7 @@ fn throw() -> Option<Paused> {
             self.0.suspend(());
         }
     }
-    let stack = DefaultStack::new(STACK).ok()?;
+    let stack = FiberStack::new(STACK).ok()?;
     let mut thrown = Coroutine::with_stack(stack, |yielder: &Yielder<(), ()>, ()| {
         // What it was thrown with says nothing.
         let _ = catch_unwind(AssertUnwindSafe(|| {

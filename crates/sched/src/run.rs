@@ -172,6 +172,17 @@ pub enum AsideKind {
         /// Where in the source.
         site: &'static Location<'static>,
     },
+    /// A plain access to an atomic.
+    Plain {
+        /// Which.
+        loc: Loc,
+        /// Does it look or overwrite?
+        effect: Effect,
+        /// Where in the source.
+        site: &'static Location<'static>,
+    },
+    /// An atomic that had plain accesses goes: what comes to be at its place is another.
+    Gone(Loc),
     /// A fence.
     Fence(Ordering),
     /// The thread created this one.

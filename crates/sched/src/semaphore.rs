@@ -69,6 +69,17 @@ impl Semaphore {
         self.set(handle, Action::Release, self.permits.get() + 1);
     }
 
+    /// Gives a permit, unless there is one.
+    ///
+    /// # Panics
+    /// Outside an exploration.
+    #[track_caller]
+    pub fn release_up_to_one(&self) {
+        let handle = Self::handle();
+        handle.point(Intent::new(Action::Release, std::ptr::from_ref(self).addr()));
+        self.set(handle, Action::Release, self.permits.get().max(1));
+    }
+
     fn set(&self, handle: Handle, action: Action, permits: usize) {
         self.permits.set(permits);
         let address = std::ptr::from_ref(self).addr();

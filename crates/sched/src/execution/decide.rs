@@ -275,6 +275,12 @@ impl Execution {
         if self.fair {
             self.hold_back();
         }
+        if !self.focused
+            && self.mode == Mode::Exploring
+            && let Some(only) = self.default_choice()
+        {
+            self.enabled = ThreadSet(1 << only.0);
+        }
     }
 
     /// Notes what the latest step found or left. Not while it is made: what is kept for that on the program's stack would make states differ.

@@ -6,6 +6,7 @@
 //! after the other, and nobody else goes meanwhile: a destructor that would wait then goes on without what it waited
 //! for, and what it does is seen by nobody.
 
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -14,6 +15,7 @@ use crate::data_race::DataRaces;
 use crate::event::{Access, Action, Effect, Intent, Step, ThreadId, ThreadSet};
 use crate::failure::Failure;
 use crate::heap;
+use crate::leak::Given;
 use crate::local::Locals;
 use crate::run::{Aside, AsideKind, Run};
 use crate::sync::CountChange;
@@ -46,6 +48,10 @@ pub(super) struct State {
     /// A thread could not wait, though it had to. It fails the run unless something worse does.
     could_not_wait: Option<Failure>,
     races: DataRaces,
+    /// Was an atomic accessed without atomicity?
+    plain: bool,
+    /// What is to be given back.
+    given: Given,
     /// The steps of the run before.
     previous: Vec<Step>,
     /// At which of them somebody only went round a loop.
@@ -123,6 +129,8 @@ impl State {
             passed: 0,
             could_not_wait: None,
             races: DataRaces::default(),
+            plain: false,
+            given: Given::default(),
             previous: Run::with_room().steps,
             stuttered_before: Vec::new(),
             stuttered: Vec::new(),
@@ -155,6 +163,8 @@ impl State {
         self.names.clear();
         *self.whims = 0;
         self.cells = 0;
+        self.plain = false;
+        self.given.forget();
         self.posts = 0;
         self.lent.clear();
         self.passed = 0;
@@ -170,7 +180,13 @@ impl State {
 
     /// What the shims found wrong in a run that nothing else did.
     pub(super) fn judge(&mut self, run: &Run) -> Option<Failure> {
-        self.could_not_wait.take().or_else(|| if self.cells == 0 { None } else { self.races.check(run) })
+        let races = self.cells > 0 || self.plain;
+        self.could_not_wait.take().or_else(|| if races { self.races.check(run) } else { None })
+    }
+
+    /// What a run that came to its end should have given back.
+    pub(super) fn left(&self) -> Option<Failure> {
+        self.given.judge()
     }
 
     /// A thread that is unwound passed a scheduling point. Does it go round for ever, waiting for another?
@@ -375,6 +391,39 @@ impl Handle {
             let at = me.run.accesses.len() as u32;
             me.run.asides.push(Aside { thread: me.current, at, kind });
         }
+    }
+
+    /// Notes a plain access to the atomic at `address`.
+    #[inline(never)]
+    pub(crate) fn plain(self, address: usize, effect: Effect, site: &'static Location<'static>) {
+        self.hides_state();
+        let loc = heap::outside(|| {
+            let me = self.execution();
+            me.shims.plain = true;
+            me.locations.name(address)
+        });
+        self.aside(AsideKind::Plain { loc, effect, site });
+    }
+
+    /// The atomic at `address` had plain accesses, and goes.
+    #[inline(never)]
+    pub(crate) fn plain_gone(self, address: usize) {
+        let loc = heap::outside(|| self.execution().locations.name(address));
+        self.aside(AsideKind::Gone(loc));
+    }
+
+    /// What is to be given back, if that matters.
+    pub(crate) fn given<'a>(self) -> Option<&'a mut Given> {
+        let me = self.execution();
+        me.limits.leaks_fail.then_some(&mut me.shims.given)
+    }
+
+    /// Are schedules to be explored from here on?
+    pub(crate) fn set_focus(self, explores: bool) {
+        let me = self.execution();
+        me.focused = explores;
+        me.was_unfocused |= !explores;
+        me.disturb();
     }
 
     /// Notes a fence.

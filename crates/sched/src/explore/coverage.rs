@@ -62,6 +62,8 @@ pub struct Coverage {
     pub pending: Option<usize>,
     /// Did a thread that went round a loop have to let others go first? Then schedules are fair ones.
     pub fair: bool,
+    /// Did the program say in places that schedules are not to be explored ([`crate::set_focus`])? Then what is covered is the rest.
+    pub unfocused: bool,
     /// Were the schedules drawn at random?
     pub random: bool,
     /// The first run that failed.
@@ -79,6 +81,9 @@ impl fmt::Display for Coverage {
             }
             Covered::Some if self.random => write!(f, "{runs} random schedules")?,
             Covered::Some => write!(f, "{runs} schedules")?,
+        }
+        if self.unfocused {
+            f.write_str(", where the program does not ask to leave them out")?;
         }
         match self.progress {
             Some(part) if self.covered != Covered::Every => {
@@ -99,6 +104,7 @@ impl Coverage {
             progress: None,
             pending: None,
             fair: false,
+            unfocused: false,
             random: false,
             found: None,
         }

@@ -135,6 +135,10 @@ impl Dpor {
     /// Sees to it that the race of `g` with the step `f` of `thread` (or with the one it waits to take, if `f` is the
     /// end of the run) is exchanged.
     fn reverse(&mut self, run: &Run, g: usize, f: usize, thread: ThreadId) {
+        // Nothing else can be tried there, or nothing else is to be ([`crate::set_focus`]).
+        if self.path[g].enabled.len() == 1 {
+            return;
+        }
         let clocks = &self.clocks;
         let initials = &mut self.initials;
         initials.clear();

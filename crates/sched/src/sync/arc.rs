@@ -27,6 +27,7 @@ use std::sync::atomic::Ordering;
 
 use crate::event::{Action, Effect, Intent};
 use crate::execution::{Handle, current};
+use crate::leak::{self, Kept};
 
 /// A reference that counts.
 pub struct Arc<T: ?Sized>(ManuallyDrop<std_sync::Arc<T>>);
@@ -48,16 +49,19 @@ fn announce(action: Action, data: usize) -> Option<(Handle, usize)> {
 
 impl<T> Arc<T> {
     /// The first reference to a value.
+    #[track_caller]
     pub fn new(value: T) -> Arc<T> {
-        std_sync::Arc::new(value).into()
+        Arc::from_std(std_sync::Arc::new(value))
     }
 
     /// The first reference to a value that knows itself.
+    #[track_caller]
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(make: F) -> Arc<T> {
-        std_sync::Arc::new_cyclic(|weak| make(&Weak(ManuallyDrop::new(weak.clone())))).into()
+        Arc::from_std(std_sync::Arc::new_cyclic(|weak| make(&Weak(ManuallyDrop::new(weak.clone())))))
     }
 
     /// As [`Arc::new`], pinned.
+    #[track_caller]
     pub fn pin(value: T) -> Pin<Arc<T>> {
         // SAFETY: what a counted reference points to is moved out only by whoever has it to himself, and not once pinned.
         unsafe { Pin::new_unchecked(Arc::new(value)) }
@@ -71,7 +75,7 @@ impl<T> Arc<T> {
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
         let only = |this: &Arc<T>| std_sync::Arc::strong_count(&this.0) == 1;
         if this.look(Action::ArcUnique, only) {
-            std_sync::Arc::try_unwrap(this.into_std()).map_err(Arc::from)
+            std_sync::Arc::try_unwrap(this.into_std()).map_err(Arc::wrap)
         } else {
             Err(this)
         }
@@ -81,7 +85,7 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn into_inner(this: Arc<T>) -> Option<T> {
         this.leave();
-        std_sync::Arc::into_inner(this.into_std())
+        std_sync::Arc::into_inner(this.into_shared())
     }
 
     /// The value, or a copy of it if this is not the only reference.
@@ -149,7 +153,7 @@ impl<T: ?Sized> Arc<T> {
 
     /// The reference as a pointer, to be made a reference again by [`Arc::from_raw`].
     pub fn into_raw(this: Arc<T>) -> *const T {
-        std_sync::Arc::into_raw(this.into_std())
+        std_sync::Arc::into_raw(this.into_shared())
     }
 
     /// The reference that [`Arc::into_raw`] took apart.
@@ -158,11 +162,47 @@ impl<T: ?Sized> Arc<T> {
     /// The pointer must come from there, or from std's, and be used once.
     pub unsafe fn from_raw(pointer: *const T) -> Arc<T> {
         // SAFETY: as the caller promises.
-        unsafe { std_sync::Arc::from_raw(pointer) }.into()
+        Arc::wrap(unsafe { std_sync::Arc::from_raw(pointer) })
+    }
+
+    /// Adds a reference to what [`Arc::into_raw`] took apart.
+    ///
+    /// # Safety
+    /// The pointer must come from there, and the value must still be there.
+    #[track_caller]
+    pub unsafe fn increment_strong_count(pointer: *const T) {
+        // SAFETY: as the caller promises; it is not dropped here.
+        let this = ManuallyDrop::new(unsafe { Arc::from_raw(pointer) });
+        std::mem::forget(Arc::clone(&this));
+    }
+
+    /// Drops a reference to what [`Arc::into_raw`] took apart.
+    ///
+    /// # Safety
+    /// The pointer must come from there, and a reference must be left.
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(pointer: *const T) {
+        // SAFETY: as the caller promises.
+        drop(unsafe { Arc::from_raw(pointer) });
+    }
+
+    /// This reference in place of std's.
+    #[track_caller]
+    pub fn from_std(reference: std_sync::Arc<T>) -> Arc<T> {
+        Arc::from(reference)
     }
 
     /// Std's reference in place of this one. What is done with it is seen by nobody.
     pub fn into_std(self) -> std_sync::Arc<T> {
+        leak::take_back(Kept::Counted, self.data());
+        self.into_shared()
+    }
+
+    fn wrap(reference: std_sync::Arc<T>) -> Arc<T> {
+        Arc(ManuallyDrop::new(reference))
+    }
+
+    fn into_shared(self) -> std_sync::Arc<T> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: it is taken once, and `this` is not dropped.
         unsafe { ManuallyDrop::take(&mut this.0) }
@@ -193,6 +233,9 @@ impl<T: ?Sized> Arc<T> {
 
     fn left(&self, handle: Handle, address: usize) {
         let count = std_sync::Arc::strong_count(&self.0);
+        if count == 1 {
+            leak::take_back(Kept::Counted, self.data());
+        }
         let change =
             if count == 1 { CountChange::Last } else { CountChange::Dropped { decides: count == 2 } };
         handle.count_changed(Action::ArcDrop, address, change);
@@ -250,7 +293,7 @@ impl<T: ?Sized> Clone for Arc<T> {
         if let Some((handle, address)) = announce(Action::ArcClone, self.data()) {
             handle.count_added(Action::ArcClone, address);
         }
-        std_sync::Arc::clone(&self.0).into()
+        Arc::wrap(std_sync::Arc::clone(&self.0))
     }
 }
 
@@ -266,9 +309,9 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let Some((handle, address)) = announce(Action::ArcUpgrade, self.data()) else {
-            return self.0.upgrade().map(Arc::from);
+            return self.0.upgrade().map(Arc::wrap);
         };
-        let upgraded = self.0.upgrade().map(Arc::from);
+        let upgraded = self.0.upgrade().map(Arc::wrap);
         handle.count_seen(Action::ArcUpgrade, address, upgraded.is_some());
         handle.detail(|| if upgraded.is_some() { "there" } else { "gone" }.to_owned());
         handle.scrub_deep();
@@ -373,12 +416,16 @@ impl<T: ?Sized> Borrow<T> for Arc<T> {
 }
 
 impl<T: ?Sized> From<std_sync::Arc<T>> for Arc<T> {
+    #[track_caller]
     fn from(reference: std_sync::Arc<T>) -> Arc<T> {
-        Arc(ManuallyDrop::new(reference))
+        let this = Arc::wrap(reference);
+        leak::give(Kept::Counted, Some(this.data()));
+        this
     }
 }
 
 impl<T> From<T> for Arc<T> {
+    #[track_caller]
     fn from(value: T) -> Arc<T> {
         Arc::new(value)
     }
@@ -387,8 +434,9 @@ impl<T> From<T> for Arc<T> {
 macro_rules! made_from {
     ($(($($param:tt)*) $from:ty => $to:ty;)*) => {$(
         impl<$($param)*> From<$from> for Arc<$to> {
+            #[track_caller]
             fn from(value: $from) -> Arc<$to> {
-                std_sync::Arc::<$to>::from(value).into()
+                Arc::from_std(std_sync::Arc::<$to>::from(value))
             }
         }
     )*};
@@ -404,11 +452,12 @@ made_from! {
 
 impl<T> FromIterator<T> for Arc<[T]> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Arc<[T]> {
-        std_sync::Arc::<[T]>::from_iter(values).into()
+        Arc::from_std(std_sync::Arc::<[T]>::from_iter(values))
     }
 }
 
 impl<T: Default> Default for Arc<T> {
+    #[track_caller]
     fn default() -> Arc<T> {
         Arc::new(T::default())
     }

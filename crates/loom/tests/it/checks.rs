@@ -1,0 +1,210 @@
+//! What loom checks beyond the explorer: leaks, plain accesses to atomics, accesses to cells that last.
+
+use loom::alloc::{Layout, Track};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use loom::thread;
+
+use crate::failure;
+
+#[test]
+fn a_counted_value_that_is_left_is_a_leak() {
+    let told = failure(|| std::mem::forget(Arc::new(1)));
+    assert!(
+        told.starts_with("leak: the value of an `Arc`, given out at") && told.contains("checks.rs"),
+        "{told}"
+    );
+    // Given back through pointers it is none.
+    loom::model(|| {
+        let pointer = Arc::into_raw(Arc::new(1));
+        // SAFETY: each reference is dropped once.
+        unsafe {
+            Arc::increment_strong_count(pointer);
+            Arc::decrement_strong_count(pointer);
+            drop(Arc::from_raw(pointer));
+        }
+        assert_eq!(Arc::try_unwrap(Arc::new(2)).unwrap(), 2);
+        drop(Arc::new(3).into_std());
+    });
+}
+
+#[test]
+fn a_leak_in_some_schedules_only_is_found() {
+    let told = failure(|| {
+        let flag = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&flag);
+        let child = thread::spawn(move || other.store(1, Relaxed));
+        if flag.load(Relaxed) == 1 {
+            std::mem::forget(Track::new(()));
+        }
+        child.join().unwrap();
+    });
+    assert!(told.starts_with("leak: a tracked value"), "{told}");
+}
+
+#[test]
+fn blocks_of_memory_are_tracked() {
+    let layout = Layout::new::<u64>();
+    // SAFETY: the layout has a size.
+    let told = failure(move || _ = unsafe { loom::alloc::alloc(layout) });
+    assert!(told.starts_with("leak: a block of memory"), "{told}");
+    // SAFETY: freed as it was allocated; the second time it is refused.
+    let told = failure(move || unsafe {
+        let block = loom::alloc::alloc_zeroed(layout);
+        loom::alloc::dealloc(block, layout);
+        loom::alloc::dealloc(block, layout);
+    });
+    assert!(told.contains("pointer not tracked"), "{told}");
+}
+
+#[test]
+fn a_plain_access_to_an_atomic_must_be_ordered() {
+    fn reads(ordering: loom::sync::atomic::Ordering) -> impl Fn() {
+        move || {
+            let both = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+            let other = Arc::clone(&both);
+            let child = thread::spawn(move || {
+                other.0.store(7, Relaxed);
+                other.1.store(1, ordering);
+            });
+            if both.1.load(Acquire) == 1 {
+                // SAFETY: whether nobody writes is what the model is about.
+                assert_eq!(unsafe { both.0.unsync_load() }, 7);
+            }
+            child.join().unwrap();
+        }
+    }
+    let told = failure(reads(Relaxed));
+    assert!(told.starts_with("data race: ") && told.contains("without atomicity"), "{told}");
+    loom::model(reads(Release));
+}
+
+#[test]
+fn a_change_as_a_whole_must_come_after_all_others() {
+    /// The last to leave changes the count as a whole.
+    fn counted(ordering: loom::sync::atomic::Ordering) -> impl Fn() {
+        struct Shared {
+            left: AtomicUsize,
+            value: AtomicUsize,
+        }
+        struct Pointer(*mut Shared);
+        fn leave(pointer: &Pointer, ordering: loom::sync::atomic::Ordering) {
+            // SAFETY: it is there until the last one left.
+            let shared = unsafe { &*pointer.0 };
+            shared.value.fetch_add(1, Relaxed);
+            if shared.left.fetch_sub(1, ordering) == 1 {
+                // SAFETY: nobody else is left.
+                let mut shared = unsafe { Box::from_raw(pointer.0) };
+                assert_eq!(shared.value.with_mut(|value| *value), 2);
+            }
+        }
+        move || {
+            let shared = Shared { left: AtomicUsize::new(2), value: AtomicUsize::new(0) };
+            let pointer = Box::into_raw(Box::new(shared));
+            let other = Pointer(pointer);
+            let child = thread::spawn(move || leave(&other, ordering));
+            leave(&Pointer(pointer), ordering);
+            child.join().unwrap();
+        }
+    }
+    assert!(failure(counted(Relaxed)).starts_with("data race: "));
+    loom::model(counted(AcqRel));
+}
+
+#[test]
+fn accesses_to_a_cell_must_not_overlap() {
+    let told = failure(|| {
+        let cell = UnsafeCell::new(0);
+        let _reader = cell.get();
+        cell.with_mut(|_| ());
+    });
+    assert!(told.contains("a cell is being read when another access begins to write it"), "{told}");
+    // One that lasts while others go, and that they are ordered with at both ends.
+    let told = failure(|| {
+        let both = Arc::new((UnsafeCell::new(0), AtomicUsize::new(0)));
+        let other = Arc::clone(&both);
+        let child = thread::spawn(move || {
+            if other.1.load(Acquire) == 1 {
+                other.0.with(|_| ());
+                other.1.store(2, Release);
+            }
+        });
+        both.0.with_mut(|_| {
+            both.1.store(1, Release);
+            both.1.load(Acquire);
+        });
+        child.join().unwrap();
+    });
+    assert!(told.starts_with("data race: "), "{told}");
+    // A pointer may outlive its cell.
+    loom::model(|| {
+        let cell = Box::new(UnsafeCell::new(1));
+        let pointer = cell.get();
+        drop(cell);
+        pointer.with(|_| ());
+    });
+}
+
+#[test]
+fn a_cell_is_not_there_before_it_was_made() {
+    fn published(ordering: loom::sync::atomic::Ordering) -> impl Fn() {
+        move || {
+            let place = Arc::new(loom::sync::atomic::AtomicPtr::default());
+            let other = Arc::clone(&place);
+            let child = thread::spawn(move || {
+                other.store(Box::into_raw(Box::new(UnsafeCell::new(5))), ordering);
+            });
+            let found = place.load(Acquire);
+            if !found.is_null() {
+                // SAFETY: it is there until the end.
+                unsafe { (*found).with(|value| assert_eq!(*value, 5)) };
+            }
+            child.join().unwrap();
+            // SAFETY: nobody else is left.
+            drop(unsafe { Box::from_raw(place.load(Relaxed)) });
+        }
+    }
+    assert!(failure(published(Relaxed)).starts_with("data race: "));
+    loom::model(published(Release));
+}
+
+#[test]
+fn an_atomic_is_used_after_it_was_dropped() {
+    struct Pointer(*mut AtomicUsize);
+    let layout = Layout::new::<AtomicUsize>();
+    let told = failure(move || {
+        // SAFETY: who uses it too late is what the model is about.
+        unsafe {
+            let block = loom::alloc::alloc(layout).cast::<AtomicUsize>();
+            block.write(AtomicUsize::new(0));
+            let other = Pointer(block);
+            let child = thread::spawn(move || {
+                let Pointer(block) = other;
+                (*block).fetch_add(1, AcqRel);
+                (*block).load(Relaxed);
+            });
+            while (*block).load(Acquire) == 0 {
+                thread::yield_now();
+            }
+            block.drop_in_place();
+            loom::alloc::dealloc(block.cast(), layout);
+            child.join().unwrap();
+        }
+    });
+    assert!(told.contains("use after free: this atomic was dropped"), "{told}");
+}
+
+#[test]
+fn an_atomic_is_as_large_as_one_of_loom() {
+    use loom::sync::atomic::{AtomicPtr, AtomicU64};
+    assert_eq!(size_of::<AtomicUsize>(), 8);
+    assert_eq!(size_of::<AtomicU64>(), 8);
+    assert_eq!(size_of::<AtomicPtr<u8>>(), 8);
+    // Outside a model they work as std's.
+    let mut value = AtomicUsize::new(3);
+    assert_eq!(value.fetch_add(1, Relaxed), 3);
+    value.with_mut(|value| *value += 1);
+    assert_eq!(value.into_inner(), 5);
+}
