@@ -318,6 +318,7 @@ impl<'a> Explorer<'a> {
         let run = self.execution.record();
         self.coverage.runs += 1;
         self.coverage.fair |= self.execution.held_back();
+        self.coverage.unwatched = self.execution.unwatched();
         let failure = match &run.ending {
             Ending::Abandoned => {
                 self.coverage.abandoned += 1;

@@ -43,6 +43,10 @@ pub enum Failure {
         /// The two: who, where, and whether it wrote.
         accesses: [(ThreadId, &'static Location<'static>, bool); 2],
     },
+    /// A block of the heap is read or written though it may be freed by then. Seen with [`crate::Heap`] only.
+    UseAfterFree(Box<Freed>),
+    /// A block of the heap is freed twice. Seen with [`crate::Heap`] only.
+    DoubleFree(Box<Freed>),
     /// The same schedule did something else this time.
     Nondeterminism {
         /// At which step.
@@ -56,6 +60,50 @@ pub enum Failure {
     Claim(Box<linpoint_claim::Failure>),
     /// A property of the user's was found wrong.
     Violation(String),
+}
+
+/// A block that was freed, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Freed {
+    /// Its size in bytes.
+    pub size: usize,
+    /// Who allocated it.
+    pub allocated: Place,
+    /// Who freed it.
+    pub freed: Place,
+    /// Who used it, or freed it again.
+    pub used: Place,
+    /// Was that a write? Not every machine says.
+    pub writes: Option<bool>,
+}
+
+/// Where a thread was.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Who.
+    pub thread: ThreadId,
+    /// Where in the source its latest step was, if it had taken one.
+    pub after: Option<&'static Location<'static>>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.after {
+            Some(site) => write!(f, "thread {} after its step at {site}", self.thread.0),
+            None => write!(f, "thread {} before its first step", self.thread.0),
+        }
+    }
+}
+
+impl Freed {
+    fn describe(&self, f: &mut fmt::Formatter<'_>, verb: &str, again: &str) -> fmt::Result {
+        let Freed { size, allocated, freed, used, .. } = self;
+        let bytes = if *size == 1 { "byte" } else { "bytes" };
+        write!(
+            f,
+            "{used} {verb} a block of {size} {bytes} that {freed} {again}; it was allocated by {allocated}"
+        )
+    }
 }
 
 /// A thread that cannot go on.
@@ -115,6 +163,8 @@ impl Failure {
             Failure::LeakedThreads { .. } => "leaked threads",
             Failure::TooLong { .. } => "too many steps",
             Failure::DataRace { .. } => "data race",
+            Failure::UseAfterFree(_) => "use after free",
+            Failure::DoubleFree(_) => "double free",
             Failure::Nondeterminism { .. } => "nondeterminism",
             Failure::Misuse(_) => "misuse",
             Failure::Claim(_) => "claim",
@@ -154,6 +204,19 @@ impl fmt::Display for Failure {
                     word(b.2),
                     b.1
                 )
+            }
+            Failure::UseAfterFree(freed) => {
+                let verb = match freed.writes {
+                    Some(true) => "writes",
+                    Some(false) => "reads",
+                    None => "uses",
+                };
+                f.write_str("use after free: ")?;
+                freed.describe(f, verb, "may have freed by then")
+            }
+            Failure::DoubleFree(freed) => {
+                f.write_str("double free: ")?;
+                freed.describe(f, "frees", "has freed already")
             }
             Failure::Nondeterminism { step, explanation } => {
                 write!(f, "nondeterminism: the same schedule went another way at step {step}: {explanation}")

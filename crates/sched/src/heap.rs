@@ -17,6 +17,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::arena;
 use crate::event::ThreadId;
 use crate::execution;
 
@@ -51,6 +52,9 @@ unsafe impl GlobalAlloc for Heap {
         if !INSTALLED.load(Ordering::Relaxed) {
             INSTALLED.store(true, Ordering::Relaxed);
         }
+        if let Some(watched) = watched(layout) {
+            return watched;
+        }
         // SAFETY: as the caller promises.
         let block = unsafe { System.alloc(layout) };
         note(block, layout);
@@ -58,6 +62,11 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if let Some(watched) = watched(layout) {
+            // SAFETY: it is as large as the layout says, and was used before.
+            unsafe { watched.write_bytes(0, layout.size()) };
+            return watched;
+        }
         // SAFETY: as the caller promises.
         let block = unsafe { System.alloc_zeroed(layout) };
         note(block, layout);
@@ -66,17 +75,19 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let handle = if IN_PROGRAM.try_with(Cell::get).is_ok() { execution::current() } else { None };
-        if !handle.is_some_and(|handle| handle.keep_freed(block.addr())) {
+        // What lies in an arena is the execution's own: it is not the system's to take back.
+        let watched = arena::holds(block.addr());
+        if !handle.is_some_and(|handle| handle.keep_freed(block.addr(), layout)) && !watched {
             // SAFETY: as the caller promises.
             unsafe { System.dealloc(block, layout) };
         }
         if let Some(handle) = handle {
-            handle.scrub();
+            handle.scrub_alone();
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        if execution::current().is_none() {
+        if execution::current().is_none() && !arena::holds(block.addr()) {
             // SAFETY: as the caller promises.
             return unsafe { System.realloc(block, layout, new_size) };
         }
@@ -102,8 +113,17 @@ fn note(block: *mut u8, layout: Layout) {
         && let Some(handle) = execution::current()
     {
         handle.note_allocated(block, layout);
-        handle.scrub();
+        handle.scrub_alone();
     }
+}
+
+/// The place of a block that the program allocates, if it is to be watched.
+#[inline]
+fn watched(layout: Layout) -> Option<*mut u8> {
+    if !IN_PROGRAM.try_with(Cell::get).unwrap_or(false) {
+        return None;
+    }
+    execution::current().filter(|handle| handle.is_guarding())?.place_watched(layout)
 }
 
 /// Runs `body` as the explorer's own code: what it allocates is not the program's.

@@ -161,6 +161,17 @@ impl State {
         self.could_not_wait = None;
     }
 
+    /// Another run is made meanwhile, which is not to be noted: keeps what was noted of the latest.
+    pub(super) fn put_stuttered_aside(&mut self) -> Vec<(u32, ThreadSet)> {
+        std::mem::take(&mut self.stuttered)
+    }
+
+    /// After it, as it was.
+    pub(super) fn bring_stuttered_back(&mut self, stuttered: Vec<(u32, ThreadSet)>) {
+        self.stuttered = stuttered;
+        self.could_not_wait = None;
+    }
+
     /// Forgets all runs there were, the latest of which had so many threads. The numbers of runs go on.
     pub(super) fn forget(&mut self, threads: usize) {
         self.reset(threads, false);

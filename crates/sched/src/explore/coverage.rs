@@ -64,6 +64,8 @@ pub struct Coverage {
     pub fair: bool,
     /// Were the schedules drawn at random?
     pub random: bool,
+    /// How many runs freed memory and could not be watched for uses of it after that (`execution/guard.rs`).
+    pub unwatched: u64,
     /// The first run that failed.
     pub found: Option<Found>,
 }
@@ -100,6 +102,7 @@ impl Coverage {
             pending: None,
             fair: false,
             random: false,
+            unwatched: 0,
             found: None,
         }
     }
