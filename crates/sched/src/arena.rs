@@ -7,10 +7,10 @@
 //! Every arena is cut from one region of the address space, reserved once and never given back: whether an address is
 //! in it takes one comparison, which the allocator makes at every free.
 
-#[cfg(target_os = "linux")]
-use std::sync::OnceLock;
 use std::alloc::Layout;
 use std::ops::Range;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -147,7 +147,9 @@ mod tests {
     fn blocks_lie_where_their_layout_asks_and_on_pages_of_their_own() {
         let mut arena = Arena::take().expect("address space for an arena");
         let mut before = arena.used().end;
-        for (size, align) in [(1, 1), (16, 8), (24, 64), (4096, 4096), (5000, 16), (3 << 12, 8), (100, 1 << 14)] {
+        for (size, align) in
+            [(1, 1), (16, 8), (24, 64), (4096, 4096), (5000, 16), (3 << 12, 8), (100, 1 << 14)]
+        {
             let layout = Layout::from_size_align(size, align).expect("a layout");
             let (start, pages) = arena.place(layout).expect("room");
             assert!(start.is_multiple_of(align) && pages.start >= before && pages.start <= start);

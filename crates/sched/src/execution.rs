@@ -559,7 +559,7 @@ impl Execution {
         job: Job,
         stack_size: usize,
     ) -> Result<ThreadId, Failure> {
-        let index = self.run.threads.len();
+        let (index, known) = self.next_thread();
         if index >= ThreadSet::CAPACITY {
             let text = format!("the program created more than {} threads", ThreadSet::CAPACITY);
             return Err(Failure::Misuse(text));
@@ -576,7 +576,10 @@ impl Execution {
         self.threads[index].begin();
         self.fibers[index].assign(job);
         let thread = ThreadId(index as u8);
-        self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
+        if !known {
+            self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
+        }
+        self.note_creation(thread, known);
         self.alive.insert(thread);
         Ok(thread)
     }

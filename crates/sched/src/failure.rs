@@ -82,15 +82,22 @@ pub struct Freed {
 pub struct Place {
     /// Who.
     pub thread: ThreadId,
-    /// Where in the source its latest step was, if it had taken one.
-    pub after: Option<&'static Location<'static>>,
+    /// How many steps it had taken.
+    pub steps: u32,
+    /// Was it in the middle of the last of them? If not, it was after it.
+    pub within: bool,
+    /// Where in the source that is, if it is known.
+    pub site: Option<&'static Location<'static>>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.after {
-            Some(site) => write!(f, "thread {} after its step at {site}", self.thread.0),
-            None => write!(f, "thread {} before its first step", self.thread.0),
+        let when = if self.within { "in" } else { "after" };
+        write!(f, "thread {}", self.thread.0)?;
+        match self.site {
+            _ if self.steps == 0 => f.write_str(", before its first step,"),
+            Some(site) => write!(f, ", {when} its step at {site},"),
+            None => write!(f, ", {when} its step number {},", self.steps),
         }
     }
 }
@@ -99,10 +106,7 @@ impl Freed {
     fn describe(&self, f: &mut fmt::Formatter<'_>, verb: &str, again: &str) -> fmt::Result {
         let Freed { size, allocated, freed, used, .. } = self;
         let bytes = if *size == 1 { "byte" } else { "bytes" };
-        write!(
-            f,
-            "{used} {verb} a block of {size} {bytes} that {freed} {again}; it was allocated by {allocated}"
-        )
+        write!(f, "{used} {verb} a block of {size} {bytes}; {freed} {again}; {allocated} allocated it")
     }
 }
 
@@ -212,11 +216,11 @@ impl fmt::Display for Failure {
                     None => "uses",
                 };
                 f.write_str("use after free: ")?;
-                freed.describe(f, verb, "may have freed by then")
+                freed.describe(f, verb, "may have freed it by then")
             }
             Failure::DoubleFree(freed) => {
                 f.write_str("double free: ")?;
-                freed.describe(f, "frees", "has freed already")
+                freed.describe(f, "frees", "has freed it already")
             }
             Failure::Nondeterminism { step, explanation } => {
                 write!(f, "nondeterminism: the same schedule went another way at step {step}: {explanation}")

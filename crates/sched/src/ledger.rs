@@ -12,26 +12,12 @@ use rustc_hash::FxHashMap;
 use crate::event::ThreadId;
 use crate::failure::Place;
 
-/// When something happened: after so many steps of a thread.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
-    /// After so many of its own steps.
-    pub(crate) steps: u32,
-    pub(crate) place: Place,
-}
-
-impl Moment {
-    pub(crate) fn thread(&self) -> ThreadId {
-        self.place.thread
-    }
-}
-
 /// A block of the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     start: usize,
     pub(crate) layout: Layout,
-    pub(crate) made: Moment,
+    pub(crate) made: Place,
     /// Which of those allocated in that moment.
     pub(crate) number: u32,
     pub(crate) freed: Freeing,
@@ -41,7 +27,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Freeing {
     Not,
-    By(Moment),
+    By(Place),
     /// While the run was taken down.
     Late,
 }
@@ -53,7 +39,7 @@ pub(crate) enum Free {
     /// It is kept.
     Kept,
     /// It was freed before.
-    Again(Entry, Moment),
+    Again(Entry, Place),
 }
 
 /// The blocks of a run.
@@ -91,9 +77,9 @@ impl Numbers {
 
 impl Ledger {
     /// The program allocated a block.
-    pub(crate) fn add(&mut self, start: *mut u8, layout: Layout, made: Moment) {
+    pub(crate) fn add(&mut self, start: *mut u8, layout: Layout, made: Place) {
         let start = start.expose_provenance();
-        let number = self.numbers.next(made.thread(), made.steps);
+        let number = self.numbers.next(made.thread, made.steps);
         let index = self.entries.len() as u32;
         self.entries.push(Entry { start, layout, made, number, freed: Freeing::Not });
         // If there was one at this address, it was freed where nobody looked.
@@ -101,7 +87,7 @@ impl Ledger {
     }
 
     /// The block at `start` is freed, if it is one of the run: then it is kept. `when` is nothing while a run is taken down.
-    pub(crate) fn free(&mut self, start: usize, layout: Layout, when: Option<Moment>) -> Free {
+    pub(crate) fn free(&mut self, start: usize, layout: Layout, when: Option<Place>) -> Free {
         let Some(&index) = self.by_address.get(&start) else { return Free::Unknown };
         let entry = &mut self.entries[index as usize];
         if entry.layout != layout && matches!(entry.freed, Freeing::Not) {
@@ -129,7 +115,7 @@ impl Ledger {
     }
 
     /// The blocks that threads freed.
-    pub(crate) fn freed(&self) -> impl Iterator<Item = (&Entry, Moment)> {
+    pub(crate) fn freed(&self) -> impl Iterator<Item = (&Entry, Place)> {
         self.entries.iter().filter_map(|entry| match entry.freed {
             Freeing::By(when) => Some((entry, when)),
             _ => None,

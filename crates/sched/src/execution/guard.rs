@@ -23,23 +23,21 @@
 //!
 //! # What is not watched
 //! Runs with claims, and runs in which states are compared: there only what is freed twice is seen. Runs that could not be made
-//! again so, because threads are created in an order that depends on how long segments take, or there is no room left. They are
-//! counted ([`Execution::unwatched`]), and what says that everything was explored says so of them.
+//! again so, because the program did something else, or there is no room left for its blocks. They are counted ([`Execution::unwatched`]), and what says that everything was explored says so of them.
 
 use std::cell::Cell;
-use std::panic::Location;
 
 use rustc_hash::FxHashMap;
 
-use super::{CURRENT, Execution, Handle, Mode, run_fiber, start, unwind_all};
+use super::{CURRENT, Execution, Handle, Mode, run_fiber, unwind_all};
 use crate::arena::{self, Arena};
 use crate::clocks::Clocks;
 use crate::event::{Action, Loc, ThreadId, ThreadSet};
 use crate::failure::{Failure, Freed, Place};
 use crate::fiber::Job;
 use crate::heap;
-use crate::ledger::{Entry, Free, Moment, Numbers};
-use crate::run::{Ending, Run, ThreadRecord};
+use crate::ledger::{Entry, Free, Numbers};
+use crate::run::{Ending, Run};
 use crate::thread::ENDED;
 
 /// What an execution has for runs in which freed blocks are watched.
@@ -56,8 +54,8 @@ pub(super) struct Guard {
     /// By thread, its steps, and number ([`Entry`]).
     by_moment: FxHashMap<(ThreadId, u32, u32), usize>,
     numbers: Numbers,
-    /// The threads of the run before.
-    threads: Vec<ThreadRecord>,
+    /// Those that have been created.
+    created: ThreadSet,
     /// The segments that are made at once.
     at_once: Vec<(ThreadId, u32)>,
     /// Stand before a step.
@@ -84,7 +82,7 @@ impl Guard {
 #[derive(Debug)]
 struct Watched {
     entry: Entry,
-    freed: Moment,
+    freed: Place,
     /// Only then is it made inaccessible.
     asked: bool,
     start: usize,
@@ -144,7 +142,6 @@ impl Execution {
         }
         let stuttered = self.shims.put_stuttered_aside();
         let base = std::mem::take(&mut self.run);
-        self.guard.threads.clone_from(&base.threads);
         let mut failure = None;
         for (index, order) in orders.into_iter().enumerate() {
             failure = self.watch_in(program, &base, order, index == 0);
@@ -171,8 +168,15 @@ impl Execution {
         arena.clear(false);
         for (entry, freed) in self.ledger.freed() {
             let Some((start, pages)) = arena.place(entry.layout) else { return false };
-            by_moment.insert((entry.made.thread(), entry.made.steps, entry.number), watched.len());
-            watched.push(Watched { entry: *entry, freed, asked: false, start, pages, state: State::Expected });
+            by_moment.insert((entry.made.thread, entry.made.steps, entry.number), watched.len());
+            watched.push(Watched {
+                entry: *entry,
+                freed,
+                asked: false,
+                start,
+                pages,
+                state: State::Expected,
+            });
         }
         true
     }
@@ -182,7 +186,7 @@ impl Execution {
         let guard = &mut self.guard;
         for watched in &mut guard.watched {
             watched.state = State::Expected;
-            let segment = (watched.freed.thread(), watched.freed.steps);
+            let segment = (watched.freed.thread, watched.freed.steps);
             watched.asked = all || order.at_once.first() == Some(&segment);
         }
         guard.numbers.clear();
@@ -192,6 +196,9 @@ impl Execution {
         guard.strays = false;
         guard.used.set(None);
         self.run.clear();
+        // Threads have the numbers they had.
+        self.run.threads.clone_from(&base.threads);
+        self.guard.created = ThreadSet::EMPTY;
         self.reset_threads();
         self.shims.reset(base.threads.len(), false);
         self.mode = Mode::Draining;
@@ -238,7 +245,7 @@ impl Execution {
         let mut orders: Vec<Order> = Vec::new();
         for watched in &self.guard.watched {
             let freed = &watched.freed;
-            let segment = (freed.thread(), freed.steps);
+            let segment = (freed.thread, freed.steps);
             if orders.iter().any(|order| order.at_once.first() == Some(&segment)) {
                 continue;
             }
@@ -300,7 +307,7 @@ impl Past {
     }
 
     /// Is there a segment of another thread, not ordered with `segment`, that may know of a block made at `made`?
-    fn leaves_anyone(&self, run: &Run, clocks: &Clocks, segment: (ThreadId, u32), made: &Moment) -> bool {
+    fn leaves_anyone(&self, run: &Run, clocks: &Clocks, segment: (ThreadId, u32), made: &Place) -> bool {
         let others = (0..run.threads.len()).map(|index| ThreadId(index as u8));
         others.filter(|&other| other != segment.0).any(|other| {
             !self.joined(run, clocks, other)
@@ -322,8 +329,8 @@ fn comes_after(run: &Run, clocks: &Clocks, thread: ThreadId, segment: (ThreadId,
 }
 
 /// May `thread` have heard of what was made in that moment?
-fn may_know(run: &Run, clocks: &Clocks, thread: ThreadId, made: &Moment) -> bool {
-    let maker = made.thread();
+fn may_know(run: &Run, clocks: &Clocks, thread: ThreadId, made: &Place) -> bool {
+    let maker = made.thread;
     if thread == maker {
         return true;
     }
@@ -372,10 +379,13 @@ unsafe fn follow(this: *mut Execution, base: &Run, order: &[usize]) -> bool {
             }
             hurry(this, step.thread);
         }
-        let mut index = 0;
-        while index < (*this).run.threads.len() {
-            flush(this, ThreadId(index as u8));
-            index += 1;
+        let mut left = ThreadSet::EMPTY;
+        // Somebody may be created meanwhile.
+        while left.0 != (*this).guard.created.0 {
+            left = (*this).guard.created;
+            for thread in left.iter() {
+                flush(this, thread);
+            }
         }
         !(*this).guard.strays
     }
@@ -415,10 +425,7 @@ unsafe fn flush(this: *mut Execution, thread: ThreadId) {
 unsafe fn take_step(this: *mut Execution, thread: ThreadId, action: Action) -> bool {
     // SAFETY: as the caller promises; each reference ends before the program runs.
     unsafe {
-        if thread.index() >= (*this).run.threads.len() {
-            create(this, thread);
-        }
-        if thread.index() >= (*this).run.threads.len() {
+        if !create(this, thread) {
             return false;
         }
         flush(this, thread);
@@ -432,6 +439,10 @@ unsafe fn take_step(this: *mut Execution, thread: ThreadId, action: Action) -> b
                 for other in ThreadSet(object.addr() as u64).iter() {
                     flush(this, other);
                 }
+            }
+            // The end of a scope waits for threads, but not until they have dropped all they have.
+            for other in if (wait.ready)(object) { ThreadSet::EMPTY } else { (wait.held_by)(object) }.iter() {
+                while !(wait.ready)(object) && go_on(this, other) {}
             }
             if !(wait.ready)(object) {
                 return false;
@@ -449,22 +460,61 @@ unsafe fn take_step(this: *mut Execution, thread: ThreadId, action: Action) -> b
     }
 }
 
-/// Sees to it that `thread` is created, if only somebody has to go on for that.
+/// Lets `thread` go on to where it stops next, unless it stands before a step or has ended.
 ///
 /// # Safety
 /// As for [`super::drive`].
-unsafe fn create(this: *mut Execution, thread: ThreadId) {
+unsafe fn go_on(this: *mut Execution, thread: ThreadId) -> bool {
     // SAFETY: as the caller promises.
     unsafe {
-        for next in (*this).run.threads.len()..=thread.index() {
-            if next < (*this).run.threads.len() {
-                continue;
-            }
-            let parent = (&(*this).guard.threads).get(next).and_then(|record| record.parent);
-            let Some(parent) = parent.filter(|parent| parent.index() < (*this).run.threads.len()) else {
-                return;
-            };
-            flush(this, parent);
+        let goes = (*this).alive.contains(thread) && !(*this).guard.announced.contains(thread);
+        if goes {
+            run_fiber(this, thread);
+        }
+        goes
+    }
+}
+
+/// Sees to it that `thread` is created, if only somebody has to go on for that. Returns whether it is.
+///
+/// # Safety
+/// As for [`super::drive`].
+unsafe fn create(this: *mut Execution, thread: ThreadId) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if (*this).guard.created.contains(thread) {
+            return true;
+        }
+        let Some(parent) = (&(*this).run.threads).get(thread.index()).and_then(|record| record.parent) else {
+            return false;
+        };
+        if !create(this, parent) {
+            return false;
+        }
+        while !(*this).guard.created.contains(thread) && go_on(this, parent) {}
+        (*this).guard.created.contains(thread)
+    }
+}
+
+impl Execution {
+    /// The number of the thread that the running one creates next, and whether it had that in the run before.
+    pub(super) fn next_thread(&self) -> (usize, bool) {
+        let threads = &self.run.threads;
+        if !self.guard.runs {
+            return (threads.len(), false);
+        }
+        let parent = (!self.guard.created.is_empty()).then_some(self.current);
+        let created = |index: &usize| self.guard.created.contains(ThreadId(*index as u8));
+        let mut children = (0..threads.len()).filter(|&index| threads[index].parent == parent);
+        // What is not as it was leads nowhere.
+        children.find(|index| !created(index)).map_or((threads.len(), false), |index| (index, true))
+    }
+
+    /// A thread was created.
+    pub(super) fn note_creation(&mut self, thread: ThreadId, known: bool) {
+        if self.guard.runs {
+            self.guard.strays |= !known;
+            self.guard.created.insert(thread);
         }
     }
 }
@@ -477,22 +527,30 @@ impl Handle {
         unsafe { (*self.0).guard.runs }
     }
 
-    /// A thread has been created in such a run. Is it to run up to its first announcement now?
-    pub(super) fn created_in_guard(self, parent: ThreadId, child: ThreadId) {
-        // SAFETY: as in `access`; references end before the switch.
+    /// The running thread has created another, in such a run: it stops here, too, for the other may go first. That one
+    /// runs up to its first announcement now only if it is to.
+    pub(super) fn created_in_guard(self, child: ThreadId, in_block: bool) {
+        // SAFETY: as in `access`; references end before the switches.
+        unsafe {
+            let current = (*self.0).current;
+            if (&(*self.0).guard.at_once).contains(&(child, 0)) {
+                flush(self.0, child);
+                (*self.0).current = current;
+            }
+            if !in_block {
+                self.hold_once_more();
+            }
+        }
+    }
+
+    /// Stops the running thread, in a run in which segments are delayed, though it has stopped since its step.
+    pub(crate) fn hold_once_more(self) {
+        // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
-            let born_at = me.threads[parent.index()].steps;
-            let threads = &me.guard.threads;
-            let same = threads
-                .get(child.index())
-                .is_some_and(|then| then.parent == Some(parent) && then.born_at == born_at);
-            me.guard.strays |= !same;
-            // Those whom it creates before its first step had numbers that no others may have now.
-            let at_once = me.guard.at_once.contains(&(child, 0))
-                || threads.iter().any(|then| then.parent == Some(child) && then.born_at == 0);
-            if at_once {
-                start(self.0, child);
+            if me.guard.runs {
+                me.guard.stepped.insert(me.current);
+                self.hold_in_guard();
             }
         }
     }
@@ -569,24 +627,17 @@ impl Handle {
         }
     }
 
-    /// Who runs, and where it was last.
+    /// Who runs, and where it is.
     fn place(self) -> Place {
         // SAFETY: as in `access`.
-        let me = unsafe { &*self.0 };
-        Place { thread: me.current, after: me.after() }
-    }
-
-    fn moment(self) -> Moment {
-        // SAFETY: as in `access`.
-        let me = unsafe { &*self.0 };
-        Moment { steps: me.threads[me.current.index()].steps, place: self.place() }
+        unsafe { (*self.0).place() }
     }
 
     /// Notes a block that the program allocated. In a frame of its own, which [`Handle::scrub`] wipes.
     #[inline(never)]
     pub(crate) fn note_allocated(self, block: *mut u8, layout: std::alloc::Layout) {
         let _outside = heap::Outside::enter();
-        let moment = self.moment();
+        let place = self.place();
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
@@ -594,7 +645,7 @@ impl Handle {
                 let operations = me.threads[me.current.index()].operations;
                 me.blocks.add(block, layout, me.current, operations);
             } else {
-                me.ledger.add(block, layout, moment);
+                me.ledger.add(block, layout, place);
             }
         }
     }
@@ -603,7 +654,7 @@ impl Handle {
     #[inline(never)]
     pub(crate) fn keep_freed(self, address: usize, layout: std::alloc::Layout) -> bool {
         let _outside = heap::Outside::enter();
-        let moment = self.moment();
+        let place = self.place();
         // SAFETY: as in `access`.
         let me = unsafe { &mut *self.0 };
         if me.compares {
@@ -613,16 +664,16 @@ impl Handle {
             self.free_watched(address);
             return true;
         }
-        let when = (me.mode != Mode::Unwinding).then_some(moment);
+        let when = (me.mode != Mode::Unwinding).then_some(place);
         match me.ledger.free(address, layout, when) {
             Free::Unknown => false,
             Free::Kept => true,
             Free::Again(entry, before) => {
                 let freed = Freed {
                     size: entry.layout.size(),
-                    allocated: entry.made.place,
-                    freed: before.place,
-                    used: moment.place,
+                    allocated: entry.made,
+                    freed: before,
+                    used: place,
                     writes: None,
                 };
                 self.fail(Failure::DoubleFree(Box::new(freed)));
@@ -633,11 +684,20 @@ impl Handle {
 }
 
 impl Execution {
-    /// Where the latest step of the running thread is in the source, if it has taken one and that is known.
-    fn after(&self) -> Option<&'static Location<'static>> {
-        let thread = self.threads.get(self.current.index())?;
+    /// Where the running thread is.
+    fn place(&self) -> Place {
+        let thread = self.current;
+        let Some(state) = self.threads.get(thread.index()) else {
+            return Place { thread, steps: 0, within: false, site: None };
+        };
         // In the short way an announcement is not kept.
-        thread.intent.as_ref().filter(|_| thread.steps > 0 && !self.quiet).map(|intent| intent.site)
+        let site = state.intent.as_ref().filter(|_| !self.quiet).map(|intent| intent.site);
+        Place {
+            thread,
+            steps: state.steps,
+            within: self.guard.runs && self.guard.stepped.contains(thread),
+            site,
+        }
     }
 }
 
@@ -658,8 +718,7 @@ pub(crate) fn used_freed(address: usize, writes: Option<bool>) -> bool {
         return false;
     }
     if me.guard.used.get().is_none() {
-        let by = Place { thread: me.current, after: me.after() };
-        me.guard.used.set(Some(Use { block, by, writes }));
+        me.guard.used.set(Some(Use { block, by: me.place(), writes }));
     }
     true
 }

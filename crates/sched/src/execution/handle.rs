@@ -567,13 +567,18 @@ impl Handle {
 
     /// As [`Handle::scrub`], at the end of a shim that calls functions of its own.
     pub(crate) fn scrub_deep(self) {
+        self.scrub_deep_alone();
+        self.hold();
+    }
+
+    /// The same, where what the step does is not done yet: [`Handle::hold`] is to be called when it is.
+    pub(crate) fn scrub_deep_alone(self) {
         // SAFETY: as in `scrub`.
         unsafe {
             if (*self.0).watching {
                 local_state::scrub(local_state::EXPLORERS);
             }
         }
-        self.hold();
     }
 
     /// The program of the running thread starts: its part of the stack lies below `top`.

@@ -640,7 +640,7 @@ impl Handle {
     pub(crate) fn name_end_of_next(self) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if let Some(end) = me.shims.ends.get(me.run.threads.len()) {
+        if let Some(end) = me.shims.ends.get(me.next_thread().0) {
             me.locations.name(std::ptr::from_ref(end).addr());
         }
     }
@@ -649,7 +649,7 @@ impl Handle {
     pub(crate) fn name_next(self, name: &str) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        let next = ThreadId(me.run.threads.len().min(ThreadSet::CAPACITY) as u8);
+        let next = ThreadId(me.next_thread().0.min(ThreadSet::CAPACITY) as u8);
         // A copy that is not the program's, for it stays until the next run.
         me.shims.names.push((next, Arc::from(name)));
     }

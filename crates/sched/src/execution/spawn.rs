@@ -30,7 +30,7 @@ impl Handle {
                     let nesting = std::mem::take(&mut (*self.0).nesting);
                     let panics = panic_count::put_aside();
                     if self.is_guarding() {
-                        self.created_in_guard(parent, child);
+                        self.created_in_guard(child, nesting > 0);
                     } else {
                         start(self.0, child);
                     }
