@@ -21,7 +21,7 @@ use crate::claims::Claims;
 use crate::counterexample::Counterexample;
 use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
-use crate::report::{whims, whims_note};
+use crate::report::{unwatched_line, whims, whims_note};
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
 use crate::view::Material;
@@ -91,6 +91,7 @@ impl fmt::Display for Explored {
                 if self.claims.made > 0 {
                     write!(f, "\n{}", self.claims)?;
                 }
+                f.write_str(&unwatched_line(self.walked.unwatched))?;
                 Ok(())
             }
         }

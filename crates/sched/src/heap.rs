@@ -4,13 +4,14 @@
 //! program allocates in an execution is known, and has a *name* that does not depend on its address: who allocated it,
 //! in which operation, as the how-manieth. Blocks that the program frees are kept until the execution is over, so that
 //! no address means two things in one execution, and what a thread may have read from a freed block still counts.
+//! And memory that is used after its free, or freed twice, is seen (`execution/guard.rs`).
 //!
 //! ```
 //! #[global_allocator]
 //! static HEAP: linpoint_sched::Heap = linpoint_sched::Heap::new();
 //! ```
 //!
-//! Without it everything works but the search over states (it then never finds two states equal, and is not used).
+//! Without it everything works but that, and the search over states (it then never finds two states equal, and is not used).
 //! Outside an exploration it hands everything to the system's allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,8 +19,9 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arena;
-use crate::event::ThreadId;
 use crate::execution;
+use crate::failure::Place;
+use crate::ledger::Free;
 
 thread_local! {
     /// Does the program run, and not the explorer?
@@ -170,6 +172,8 @@ struct Block {
     layout: Layout,
     name: u64,
     freed: bool,
+    made: Place,
+    gone: Place,
 }
 
 /// More blocks than this are not compared.
@@ -177,7 +181,8 @@ const MOST: usize = 4096;
 
 impl Blocks {
     /// `thread`, in its operation number `operation`, allocated a block.
-    pub(crate) fn add(&mut self, start: *mut u8, layout: Layout, thread: ThreadId, operation: u32) {
+    pub(crate) fn add(&mut self, start: *mut u8, layout: Layout, made: Place, operation: u32) {
+        let thread = made.thread;
         let start = start.expose_provenance();
         if self.counts.len() <= thread.index() {
             self.counts.resize(thread.index() + 1, (0, 0));
@@ -189,18 +194,21 @@ impl Blocks {
         *count += 1;
         let name = mix(u64::from(thread.0) << 48 ^ u64::from(operation) << 24 ^ u64::from(*count));
         let at = self.blocks.partition_point(|block| block.start < start);
-        self.blocks.insert(at, Block { start, layout, name, freed: false });
+        self.blocks.insert(at, Block { start, layout, name, freed: false, made, gone: made });
     }
 
     /// The program frees the block at `start`. Was it of this execution? Then it is kept.
-    pub(crate) fn free(&mut self, start: usize) -> bool {
+    pub(crate) fn free(&mut self, start: usize, place: Place) -> Free {
         let at = self.blocks.partition_point(|block| block.start < start);
         match self.blocks.get_mut(at) {
-            Some(block) if block.start == start => {
-                block.freed = true;
-                true
+            Some(block) if block.start == start && block.freed => {
+                Free::Again(block.layout.size(), block.made, block.gone)
             }
-            _ => false,
+            Some(block) if block.start == start => {
+                (block.freed, block.gone) = (true, place);
+                Free::Kept
+            }
+            _ => Free::Unknown,
         }
     }
 

@@ -38,8 +38,8 @@ pub(crate) enum Free {
     Unknown,
     /// It is kept.
     Kept,
-    /// It was freed before.
-    Again(Entry, Place),
+    /// It was freed before: its size, who allocated it, and who freed it.
+    Again(usize, Place, Place),
 }
 
 /// The blocks of a run.
@@ -104,7 +104,7 @@ impl Ledger {
                 entry.freed = Freeing::Late;
                 Free::Kept
             }
-            (Freeing::By(before), Some(_)) => Free::Again(*entry, before),
+            (Freeing::By(before), Some(_)) => Free::Again(entry.layout.size(), entry.made, before),
             _ => Free::Kept,
         }
     }

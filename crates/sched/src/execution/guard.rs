@@ -643,7 +643,7 @@ impl Handle {
             let me = &mut *self.0;
             if me.compares {
                 let operations = me.threads[me.current.index()].operations;
-                me.blocks.add(block, layout, me.current, operations);
+                me.blocks.add(block, layout, place, operations);
             } else {
                 me.ledger.add(block, layout, place);
             }
@@ -658,25 +658,31 @@ impl Handle {
         // SAFETY: as in `access`.
         let me = unsafe { &mut *self.0 };
         if me.compares {
-            return me.blocks.free(address);
+            let free = me.blocks.free(address, place);
+            return self.kept(free, place);
         }
         if me.guard.runs && arena::holds(address) {
             self.free_watched(address);
             return true;
         }
         let when = (me.mode != Mode::Unwinding).then_some(place);
-        match me.ledger.free(address, layout, when) {
+        let free = me.ledger.free(address, layout, when);
+        self.kept(free, place)
+    }
+
+    /// What came of a free: is the block kept? One that is freed twice fails the run.
+    fn kept(self, free: Free, used: Place) -> bool {
+        match free {
             Free::Unknown => false,
             Free::Kept => true,
-            Free::Again(entry, before) => {
-                let freed = Freed {
-                    size: entry.layout.size(),
-                    allocated: entry.made,
-                    freed: before,
-                    used: place,
+            Free::Again(size, allocated, freed) => {
+                self.fail(Failure::DoubleFree(Box::new(Freed {
+                    size,
+                    allocated,
+                    freed,
+                    used,
                     writes: None,
-                };
-                self.fail(Failure::DoubleFree(Box::new(freed)));
+                })));
                 true
             }
         }
