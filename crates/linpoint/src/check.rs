@@ -409,7 +409,8 @@ impl<O: Object> Check<O> {
             }
             let (runs, questions) = (exploration.runs, exploration.questions());
             let claims = std::mem::take(&mut exploration.claims);
-            (finding, cut, Reached { runs, claims, questions, ..Reached::default() })
+            let unwatched = execution.unwatched();
+            (finding, cut, Reached { runs, claims, questions, unwatched, ..Reached::default() })
         };
         let parts: Vec<_> = std::thread::scope(|scope| {
             let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
@@ -423,6 +424,7 @@ impl<O: Object> Check<O> {
             cut |= part_cut;
             whole.runs += part.runs;
             whole.questions += part.questions;
+            whole.unwatched += part.unwatched;
             whole.claims.merge(&part.claims);
         }
         whole.exhausted = all_there && !pool.is_over();

@@ -20,7 +20,7 @@ use crate::claims::Claims;
 use crate::counterexample::Counterexample;
 use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
-use crate::report::{whims, whims_note};
+use crate::report::{unwatched_line, whims, whims_note};
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
 use crate::view::{Material, View};
@@ -90,6 +90,7 @@ impl fmt::Display for Explored {
                 if self.claims.made > 0 {
                     write!(f, "\n{}", self.claims)?;
                 }
+                f.write_str(&unwatched_line(self.walked.unwatched))?;
                 Ok(())
             }
         }

@@ -41,6 +41,8 @@ pub(crate) struct Reached {
     pub(crate) random: u64,
     /// Did a thread that went round a loop have to let others go first?
     pub(crate) fair: bool,
+    /// Runs that freed memory and could not be watched for uses of it.
+    pub(crate) unwatched: u64,
 }
 
 /// Does the search go further at each level?
@@ -58,6 +60,7 @@ pub(crate) fn explore<O: Object>(
 ) -> Result<Reached, Box<Finding<O::Spec>>> {
     let allowed =
         if has_levels(search) { 3_000u64.saturating_mul(10u64.saturating_pow(level)) } else { u64::MAX };
+    let unwatched = execution.unwatched();
     // Another seed at each level: the same schedules again would show nothing.
     let seed = u64::from(level);
     let mut walk = Walk { exploration, execution, deadline: Some(deadline), reached: Reached::default() };
@@ -75,6 +78,7 @@ pub(crate) fn explore<O: Object>(
     }
     let mut reached = walk.reached;
     reached.fair = execution.held_back();
+    reached.unwatched = execution.unwatched() - unwatched;
     reached.runs = exploration.runs;
     reached.claims = std::mem::take(&mut exploration.claims);
     reached.questions = exploration.questions();

@@ -22,6 +22,10 @@ pub(crate) fn relevant(run: &Run, failure: Option<&Failure>) -> Vec<bool> {
     let last_of = |thread: ThreadId| run.steps.iter().rposition(|step| step.thread == thread);
     let ends: Vec<usize> = match failure {
         Some(Failure::Panic { thread, .. }) => last_of(*thread).into_iter().collect(),
+        Some(Failure::UseAfterFree(freed) | Failure::DoubleFree(freed)) => {
+            let places = [freed.used.thread, freed.freed.thread];
+            places.into_iter().filter_map(last_of).collect()
+        }
         Some(Failure::DataRace { accesses }) => accesses.iter().filter_map(|one| last_of(one.0)).collect(),
         Some(
             Failure::Deadlock { waiting }

@@ -50,6 +50,7 @@ impl fmt::Display for Report {
                 if self.coverage.claims.made > 0 {
                     write!(f, "\n{}", self.coverage.claims)?;
                 }
+                f.write_str(&unwatched_line(self.coverage.unwatched))?;
                 Ok(())
             }
         }
@@ -103,6 +104,9 @@ pub struct Coverage {
     pub spurious: u32,
     /// Did a thread that went round a loop have to let others go first? Then schedules are fair ones.
     pub fair: bool,
+    /// Executions that freed memory and could not be watched for uses of it after that. Where [`crate::Heap`] is not the
+    /// allocator none is watched, and none is counted here.
+    pub unwatched: u64,
     listing_cut: bool,
     /// What was to be covered.
     pub(crate) promise: Promise,
@@ -151,6 +155,7 @@ impl Coverage {
         for (_, reached) in reached {
             self.executions += reached.runs;
             self.fair |= reached.fair;
+            self.unwatched += reached.unwatched;
             self.claims.merge(&reached.claims);
         }
     }
@@ -239,6 +244,21 @@ impl fmt::Display for Coverage {
             write!(f, "; larger scenarios were not listed")?;
         }
         write!(f, "{}", whims(self.spurious))
+    }
+}
+
+/// What is to be said where freed memory was not watched, as a line of its own; nothing where it was.
+pub(crate) fn unwatched_line(executions: u64) -> String {
+    if !linpoint_sched::Heap::is_installed() {
+        return String::from(
+            "\nfreed memory was not watched; it is with \
+             #[global_allocator] static HEAP: linpoint::Heap = linpoint::Heap::new();",
+        );
+    }
+    match executions {
+        0 => String::new(),
+        1 => String::from("\nfreed memory was not watched in 1 execution"),
+        many => format!("\nfreed memory was not watched in {many} executions"),
     }
 }
 

@@ -24,6 +24,7 @@ use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
+use crate::ledger::Ledger;
 use crate::local_state;
 use crate::location::Locations;
 use crate::panic_count;
@@ -36,6 +37,7 @@ use crate::watchdog::{self, Beat};
 
 mod claims;
 mod decide;
+mod guard;
 mod handle;
 mod probe;
 mod shim;
@@ -44,6 +46,7 @@ mod spawn;
 mod state;
 
 use decide::{decide, decide_apart};
+pub(crate) use guard::used_freed;
 pub(crate) use handle::{Handle, current};
 use spare::Spare;
 use state::Thread;
@@ -194,6 +197,9 @@ pub struct Execution {
     /// Does the program keep state outside its memory?
     hidden_state: bool,
     blocks: Blocks,
+    /// The same where states are not compared.
+    ledger: Ledger,
+    guard: guard::Guard,
     beat: Arc<Beat>,
 }
 
@@ -271,6 +277,8 @@ impl Execution {
             compares: false,
             hidden_state: false,
             blocks: Blocks::default(),
+            ledger: Ledger::default(),
+            guard: guard::Guard::default(),
             beat: watchdog::beat(),
         })
     }
@@ -312,12 +320,24 @@ impl Execution {
             }
         }
         CURRENT.set(std::ptr::null_mut());
+        self.blocks.release(self.limits.free_leaks);
+        self.conclude();
+        if self.watch_freed(program) {
+            self.begin_again(follows);
+            CURRENT.set(this);
+            // SAFETY: as above.
+            unsafe {
+                drive(this, program);
+                (*this).learn();
+            }
+            CURRENT.set(std::ptr::null_mut());
+            self.conclude();
+        }
+        self.ledger.release();
         self.beat.end();
         drop(host);
         self.strategy = None;
         self.prefix = &[];
-        self.blocks.release(self.limits.free_leaks);
-        self.conclude();
         &self.run
     }
 
@@ -447,11 +467,22 @@ impl Execution {
 
     fn reset(&mut self, follows: bool) {
         self.shims.reset(self.run.threads.len(), follows);
+        self.ledger.release();
         self.watching = self.suspicious || self.compares;
         self.quiet = !self.watching && self.recorder.is_none() && !self.valuing;
         self.values.clear();
         self.suspected = false;
         self.run.clear();
+        self.reset_threads();
+        self.run.fair = self.fair;
+        self.hidden_state = false;
+        self.strangers = stranger::noted();
+        self.reset_claims();
+        self.settle();
+    }
+
+    /// There is no thread yet.
+    fn reset_threads(&mut self) {
         self.current = ThreadId(0);
         self.next = None;
         self.decider = None;
@@ -462,7 +493,6 @@ impl Execution {
         self.joinable = ThreadSet::EMPTY;
         self.spinning = ThreadSet::EMPTY;
         self.turning = ThreadSet::EMPTY;
-        self.run.fair = self.fair;
         self.alive = ThreadSet::EMPTY;
         self.last = None;
         self.mode = Mode::Exploring;
@@ -474,10 +504,6 @@ impl Execution {
         self.drained = 0;
         self.locations.clear();
         self.failure = None;
-        self.hidden_state = false;
-        self.strangers = stranger::noted();
-        self.reset_claims();
-        self.settle();
     }
 
     /// Finds out whether everything is as it usually is, so that the short ways may be taken. Whatever disturbs that says so
@@ -556,7 +582,7 @@ impl Execution {
         job: Job,
         stack_size: usize,
     ) -> Result<ThreadId, Failure> {
-        let index = self.run.threads.len();
+        let (index, known) = self.next_thread();
         if index >= ThreadSet::CAPACITY {
             let text = format!("the program created more than {} threads", ThreadSet::CAPACITY);
             return Err(Failure::Misuse(text));
@@ -573,7 +599,10 @@ impl Execution {
         self.threads[index].begin();
         self.fibers[index].assign(job);
         let thread = ThreadId(index as u8);
-        self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
+        if !known {
+            self.run.threads.push(ThreadRecord { parent, born_at, steps: 0, finished: false });
+        }
+        self.note_creation(thread, known);
         self.alive.insert(thread);
         Ok(thread)
     }
@@ -600,6 +629,7 @@ pub(crate) fn overflowed(address: usize) -> Option<(ThreadId, usize)> {
 impl Drop for Execution {
     fn drop(&mut self) {
         stranger::leave();
+        self.guard.give_back();
         debug_assert!(self.alive.is_empty(), "every stack is unwound when a run ends");
         // SAFETY: nobody uses them after this.
         let (locations, shims) =

@@ -319,6 +319,7 @@ impl<'a> Explorer<'a> {
         self.coverage.runs += 1;
         self.coverage.fair |= self.execution.held_back();
         self.coverage.unfocused |= self.execution.was_unfocused();
+        self.coverage.unwatched = self.execution.unwatched();
         let failure = match &run.ending {
             Ending::Abandoned => {
                 self.coverage.abandoned += 1;

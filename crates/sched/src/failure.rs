@@ -59,6 +59,10 @@ pub enum Failure {
         /// How many there are.
         count: usize,
     },
+    /// A block of the heap is read or written though it may be freed by then. Seen with [`crate::Heap`] only.
+    UseAfterFree(Box<Freed>),
+    /// A block of the heap is freed twice. Seen with [`crate::Heap`] only.
+    DoubleFree(Box<Freed>),
     /// The same schedule did something else this time.
     Nondeterminism {
         /// At which step.
@@ -72,6 +76,54 @@ pub enum Failure {
     Claim(Box<linpoint_claim::Failure>),
     /// A property of the user's was found wrong.
     Violation(String),
+}
+
+/// A block that was freed, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Freed {
+    /// Its size in bytes.
+    pub size: usize,
+    /// Who allocated it.
+    pub allocated: Place,
+    /// Who freed it.
+    pub freed: Place,
+    /// Who used it, or freed it again.
+    pub used: Place,
+    /// Was that a write? Not every machine says.
+    pub writes: Option<bool>,
+}
+
+/// Where a thread was.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Who.
+    pub thread: ThreadId,
+    /// How many steps it had taken.
+    pub steps: u32,
+    /// Was it in the middle of the last of them? If not, it was after it.
+    pub within: bool,
+    /// Where in the source that is, if it is known.
+    pub site: Option<&'static Location<'static>>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let when = if self.within { "in" } else { "after" };
+        write!(f, "thread {}", self.thread.0)?;
+        match self.site {
+            _ if self.steps == 0 => f.write_str(", before its first step,"),
+            Some(site) => write!(f, ", {when} its step at {site},"),
+            None => write!(f, ", {when} its step number {},", self.steps),
+        }
+    }
+}
+
+impl Freed {
+    fn describe(&self, f: &mut fmt::Formatter<'_>, verb: &str, again: &str) -> fmt::Result {
+        let Freed { size, allocated, freed, used, .. } = self;
+        let bytes = if *size == 1 { "byte" } else { "bytes" };
+        write!(f, "{used} {verb} a block of {size} {bytes}; {freed} {again}; {allocated} allocated it")
+    }
 }
 
 /// A thread that cannot go on.
@@ -132,6 +184,8 @@ impl Failure {
             Failure::TooLong { .. } => "too many steps",
             Failure::DataRace { .. } | Failure::PlainRace { .. } => "data race",
             Failure::Leak { .. } => "leak",
+            Failure::UseAfterFree(_) => "use after free",
+            Failure::DoubleFree(_) => "double free",
             Failure::Nondeterminism { .. } => "nondeterminism",
             Failure::Misuse(_) => "misuse",
             Failure::Claim(_) => "claim",
@@ -186,6 +240,19 @@ impl fmt::Display for Failure {
             Failure::Leak { what, site, count } => {
                 write!(f, "leak: {what}, given out at {site}, was left at the end")?;
                 if *count > 1 { write!(f, ", and {} more", count - 1) } else { Ok(()) }
+            }
+            Failure::UseAfterFree(freed) => {
+                let verb = match freed.writes {
+                    Some(true) => "writes",
+                    Some(false) => "reads",
+                    None => "uses",
+                };
+                f.write_str("use after free: ")?;
+                freed.describe(f, verb, "may have freed it by then")
+            }
+            Failure::DoubleFree(freed) => {
+                f.write_str("double free: ")?;
+                freed.describe(f, "frees", "has freed it already")
             }
             Failure::Nondeterminism { step, explanation } => {
                 write!(f, "nondeterminism: the same schedule went another way at step {step}: {explanation}")

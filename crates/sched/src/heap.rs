@@ -4,21 +4,24 @@
 //! program allocates in an execution is known, and has a *name* that does not depend on its address: who allocated it,
 //! in which operation, as the how-manieth. Blocks that the program frees are kept until the execution is over, so that
 //! no address means two things in one execution, and what a thread may have read from a freed block still counts.
+//! And memory that is used after its free, or freed twice, is seen (`execution/guard.rs`).
 //!
 //! ```
 //! #[global_allocator]
 //! static HEAP: linpoint_sched::Heap = linpoint_sched::Heap::new();
 //! ```
 //!
-//! Without it everything works but the search over states (it then never finds two states equal, and is not used).
+//! Without it everything works but that, and the search over states (it then never finds two states equal, and is not used).
 //! Outside an exploration it hands everything to the system's allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::event::ThreadId;
+use crate::arena;
 use crate::execution;
+use crate::failure::Place;
+use crate::ledger::Free;
 
 thread_local! {
     /// Does the program run, and not the explorer?
@@ -51,6 +54,9 @@ unsafe impl GlobalAlloc for Heap {
         if !INSTALLED.load(Ordering::Relaxed) {
             INSTALLED.store(true, Ordering::Relaxed);
         }
+        if let Some(watched) = watched(layout) {
+            return watched;
+        }
         // SAFETY: as the caller promises.
         let block = unsafe { System.alloc(layout) };
         note(block, layout);
@@ -58,6 +64,11 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if let Some(watched) = watched(layout) {
+            // SAFETY: it is as large as the layout says, and was used before.
+            unsafe { watched.write_bytes(0, layout.size()) };
+            return watched;
+        }
         // SAFETY: as the caller promises.
         let block = unsafe { System.alloc_zeroed(layout) };
         note(block, layout);
@@ -66,17 +77,19 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let handle = if IN_PROGRAM.try_with(Cell::get).is_ok() { execution::current() } else { None };
-        if !handle.is_some_and(|handle| handle.keep_freed(block.addr())) {
+        // What lies in an arena is the execution's own: it is not the system's to take back.
+        let watched = arena::holds(block.addr());
+        if !handle.is_some_and(|handle| handle.keep_freed(block.addr(), layout)) && !watched {
             // SAFETY: as the caller promises.
             unsafe { System.dealloc(block, layout) };
         }
         if let Some(handle) = handle {
-            handle.scrub();
+            handle.scrub_alone();
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        if execution::current().is_none() {
+        if execution::current().is_none() && !arena::holds(block.addr()) {
             // SAFETY: as the caller promises.
             return unsafe { System.realloc(block, layout, new_size) };
         }
@@ -102,8 +115,17 @@ fn note(block: *mut u8, layout: Layout) {
         && let Some(handle) = execution::current()
     {
         handle.note_allocated(block, layout);
-        handle.scrub();
+        handle.scrub_alone();
     }
+}
+
+/// The place of a block that the program allocates, if it is to be watched.
+#[inline]
+fn watched(layout: Layout) -> Option<*mut u8> {
+    if !IN_PROGRAM.try_with(Cell::get).unwrap_or(false) {
+        return None;
+    }
+    execution::current().filter(|handle| handle.is_guarding())?.place_watched(layout)
 }
 
 /// Runs `body` as the explorer's own code: what it allocates is not the program's.
@@ -150,6 +172,8 @@ struct Block {
     layout: Layout,
     name: u64,
     freed: bool,
+    made: Place,
+    gone: Place,
 }
 
 /// More blocks than this are not compared.
@@ -157,7 +181,8 @@ const MOST: usize = 4096;
 
 impl Blocks {
     /// `thread`, in its operation number `operation`, allocated a block.
-    pub(crate) fn add(&mut self, start: *mut u8, layout: Layout, thread: ThreadId, operation: u32) {
+    pub(crate) fn add(&mut self, start: *mut u8, layout: Layout, made: Place, operation: u32) {
+        let thread = made.thread;
         let start = start.expose_provenance();
         if self.counts.len() <= thread.index() {
             self.counts.resize(thread.index() + 1, (0, 0));
@@ -169,18 +194,21 @@ impl Blocks {
         *count += 1;
         let name = mix(u64::from(thread.0) << 48 ^ u64::from(operation) << 24 ^ u64::from(*count));
         let at = self.blocks.partition_point(|block| block.start < start);
-        self.blocks.insert(at, Block { start, layout, name, freed: false });
+        self.blocks.insert(at, Block { start, layout, name, freed: false, made, gone: made });
     }
 
     /// The program frees the block at `start`. Was it of this execution? Then it is kept.
-    pub(crate) fn free(&mut self, start: usize) -> bool {
+    pub(crate) fn free(&mut self, start: usize, place: Place) -> Free {
         let at = self.blocks.partition_point(|block| block.start < start);
         match self.blocks.get_mut(at) {
-            Some(block) if block.start == start => {
-                block.freed = true;
-                true
+            Some(block) if block.start == start && block.freed => {
+                Free::Again(block.layout.size(), block.made, block.gone)
             }
-            _ => false,
+            Some(block) if block.start == start => {
+                (block.freed, block.gone) = (true, place);
+                Free::Kept
+            }
+            _ => Free::Unknown,
         }
     }
 

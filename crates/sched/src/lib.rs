@@ -8,6 +8,7 @@
 //! This crate knows no specification: whether a run is right is for its callers to say. Outside an exploration the
 //! shims are std's.
 
+mod arena;
 pub mod atomic;
 pub mod cell;
 pub mod clocks;
@@ -24,6 +25,7 @@ pub mod helgrind;
 pub mod hint;
 mod hook_exit;
 pub mod leak;
+mod ledger;
 mod local;
 mod local_state;
 mod location;
@@ -48,7 +50,7 @@ mod whim;
 pub use cycle::Cycle;
 pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 pub use execution::{Execution, Limits};
-pub use failure::{Failure, Waiting};
+pub use failure::{Failure, Freed, Place, Waiting};
 pub use heap::Heap;
 pub use run::{Aside, AsideKind, Blocked, Ending, Mark, MarkKind, Run, ThreadRecord};
 pub use trace::{Line, Trace};
@@ -61,7 +63,9 @@ pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
         None => body(),
         Some(handle) => {
             handle.point(Intent::new(Action::Block, 0));
-            handle.block(body)
+            let value = handle.block(body);
+            handle.hold();
+            value
         }
     }
 }

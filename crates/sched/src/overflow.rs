@@ -2,8 +2,10 @@
 //!
 //! The stacks of fibers are none that std knows, so that an overflow would only be a violation of memory. At the end of each stack is
 //! a page that nobody may touch. A handler of the signal, on a stack of its own, looks whether the address lies in that page of
-//! the running thread, and says so; everything else it leaves to the handler that was there before. The process cannot go
-//! on after it.
+//! the running thread, and says so. The process cannot go on after it.
+//!
+//! The same handler hears of blocks that are used after their free, where those are watched (`execution/guard.rs`): it notes
+//! the first use, and the program goes on. Everything else it leaves to the handler that was there before.
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn prepare() {}
@@ -84,6 +86,21 @@ mod linux {
         }
     }
 
+    /// Was the access that raised the signal a write, if the machine says so?
+    ///
+    /// # Safety
+    /// `context` must be what the kernel passed with the signal.
+    unsafe fn was_write(context: *mut c_void) -> Option<bool> {
+        #[cfg(target_arch = "x86_64")]
+        if !context.is_null() {
+            // SAFETY: as the caller promises.
+            let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+            return Some(registers[libc::REG_ERR as usize] & 2 != 0);
+        }
+        let _ = context;
+        None
+    }
+
     extern "C" fn overflowed(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
         // SAFETY: the kernel passes what belongs to the signal.
         let address = unsafe { (*info).si_addr() }.addr();
@@ -101,6 +118,11 @@ mod linux {
                 libc::write(libc::STDERR_FILENO, words.bytes.as_ptr().cast(), words.length);
                 libc::abort();
             }
+        }
+        // SAFETY: as above.
+        if crate::execution::used_freed(address, unsafe { was_write(context) }) {
+            // The page may be touched now, and the instruction is made again.
+            return;
         }
         let Some(before) = BEFORE.get() else { return };
         // SAFETY: what was there before gets what it would have got; where that was nothing, the fault comes again and ends

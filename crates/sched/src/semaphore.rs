@@ -52,6 +52,7 @@ impl Semaphore {
         let permits = self.permits.get();
         if permits == 0 {
             handle.access(Action::TryAcquire, address, Effect::Read, Ordering::Acquire, 0);
+            handle.hold();
             return false;
         }
         self.set(handle, Action::TryAcquire, permits - 1);
@@ -84,6 +85,7 @@ impl Semaphore {
         self.permits.set(permits);
         let address = std::ptr::from_ref(self).addr();
         handle.access(action, address, Effect::ReadWrite, Ordering::AcqRel, permits as u64);
+        handle.hold();
     }
 
     fn handle() -> Handle {

@@ -86,9 +86,14 @@ impl<T> Drop for Held<'_, T> {
             let address = handle.end_address(self.id);
             handle.point(Intent::at(Action::Detach, address, self.site));
             handle.access(Action::Detach, address, Effect::ReadWrite, Ordering::Relaxed, 1);
-            handle.scrub_deep();
+            handle.scrub_deep_alone();
+            if StdArc::strong_count(&packet) == 1 {
+                // Nobody can tell when it drops the result.
+                handle.hold();
+            }
+            drop(packet);
+            handle.hold();
         }
-        drop(packet);
     }
 }
 
@@ -310,10 +315,19 @@ fn leave<T>(packet: StdArc<Packet<'_, T>>, site: &'static Location<'static>) {
             } else {
                 handle.exits();
             }
-            handle.scrub_deep();
+            handle.scrub_deep_alone();
         }));
     }
-    let dropped = panics::run(move || drop(packet));
+    let mut packet = Some(packet);
+    let dropped = panics::run(|| {
+        if !last {
+            drop(packet.take());
+        }
+        if let Some(handle) = execution() {
+            handle.hold();
+        }
+        drop(packet.take());
+    });
     if let Some(handle) = execution() {
         if let Err(payload) = &dropped {
             handle.panicked(payload.as_ref());
@@ -321,6 +335,8 @@ fn leave<T>(packet: StdArc<Packet<'_, T>>, site: &'static Location<'static>) {
         // The end of a scope waits until the result is dropped.
         if last {
             handle.exits();
+            // Should the run be taken down here, there is nothing to unwind but this.
+            drop(panics::run(|| handle.hold_once_more()));
         }
     }
     finish(());
@@ -395,6 +411,7 @@ fn wait_for_end(handle: Handle, thread: FiberId) {
     threads.insert(thread);
     if handle.wait(until_ended(threads)) {
         handle.joined(thread);
+        handle.hold();
     }
 }
 
@@ -461,6 +478,7 @@ pub fn run_numbered(count: usize, body: &dyn Fn(usize)) {
     for thread in threads.iter() {
         handle.joined(thread);
     }
+    handle.hold();
 }
 
 /// Lets others go first, if they want to. Inside an exploration they can at any step; a loop that yields in every turn

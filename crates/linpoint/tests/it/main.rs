@@ -2,6 +2,7 @@
 
 mod claims;
 mod explore;
+mod freed;
 mod misuse;
 mod promises;
 mod roles;
@@ -9,6 +10,6 @@ mod searches;
 mod stuck;
 mod treiber;
 
-/// Lets the search over states compare memory.
+/// Lets the search over states compare memory, and freed memory be watched.
 #[global_allocator]
 static HEAP: linpoint::Heap = linpoint::Heap::new();

@@ -6,6 +6,7 @@
 use super::{Ending, Execution, Failure, Handle, Mode, Waiting};
 use crate::cycle::{Cycle, cycle};
 use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
+use crate::heap;
 use crate::run::{Blocked, Mark};
 use crate::spin::Spin;
 use std::panic::Location;
@@ -132,8 +133,10 @@ impl Handle {
         if address == 0 {
             return self.go(action, address, site, None);
         }
+        let outside = heap::Outside::enter();
         // SAFETY: as in `go`.
         unsafe { (*self.0).locations.name(address) };
+        drop(outside);
         self.go_on(action, address, site);
     }
 
@@ -157,6 +160,7 @@ impl Handle {
     /// the strategy is to be asked, or the program does not do what it did before. The rest is as in [`Handle::go_on`].
     #[inline(never)]
     fn stand(self, action: Action, address: usize, site: &'static Location<'static>) {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `go`.
         unsafe {
             let me = &mut *self.0;
@@ -387,7 +391,7 @@ impl Execution {
 
     /// Gives the step to `thread`.
     #[inline(always)]
-    fn begin_step(&mut self, thread: ThreadId) {
+    pub(super) fn begin_step(&mut self, thread: ThreadId) {
         let turns = self.spinning.contains(thread);
         let state = &mut self.threads[thread.index()];
         if self.mode == Mode::Exploring {

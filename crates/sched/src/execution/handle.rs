@@ -76,6 +76,7 @@ impl Handle {
         site: &'static Location<'static>,
         wait: Option<(&'static Wait, *const ())>,
     ) {
+        let _outside = heap::Outside::enter();
         // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`; references end
         // before the switch.
         unsafe {
@@ -127,7 +128,9 @@ impl Handle {
                 self.come_again(loc, site);
             }
             // Where states are compared, the strategy stays off the program's stack.
-            if started && !(*self.0).compares {
+            if self.is_guarding() {
+                self.announce_in_guard();
+            } else if started && !(*self.0).compares {
                 let next = decide(self.0);
                 if next == Some(current) {
                     return;
@@ -245,6 +248,7 @@ impl Handle {
     /// A thread that panics takes its panics with it, and brings them back.
     #[inline(never)]
     pub(super) fn pause(self, current: ThreadId) {
+        let _outside = heap::Outside::enter();
         let panics = panic_count::put_aside();
         let above = self.pause_until_chosen(current);
         if panics > 0 {
@@ -466,6 +470,9 @@ impl Handle {
         unsafe {
             let me = &mut *self.0;
             if me.mode != Mode::Exploring {
+                if self.is_guarding() && kind == MarkKind::Call {
+                    me.threads[me.current.index()].begin_operation(0);
+                }
                 me.leave_loop();
                 return;
             }
@@ -538,6 +545,13 @@ impl Handle {
     /// states of executions are compared, that is more than a few words.
     #[inline]
     pub(crate) fn scrub(self) {
+        self.scrub_alone();
+        self.hold();
+    }
+
+    /// As [`Handle::scrub`], not at the end of a shim.
+    #[inline]
+    pub(crate) fn scrub_alone(self) {
         // SAFETY: as in `access`; every stack has room for so much.
         unsafe {
             if !(*self.0).watching {
@@ -553,34 +567,18 @@ impl Handle {
 
     /// As [`Handle::scrub`], at the end of a shim that calls functions of its own.
     pub(crate) fn scrub_deep(self) {
+        self.scrub_deep_alone();
+        self.hold();
+    }
+
+    /// The same, where what the step does is not done yet: [`Handle::hold`] is to be called when it is.
+    pub(crate) fn scrub_deep_alone(self) {
         // SAFETY: as in `scrub`.
         unsafe {
             if (*self.0).watching {
                 local_state::scrub(local_state::EXPLORERS);
             }
         }
-    }
-
-    /// Notes a block that the program allocated. In a frame of its own, which [`Handle::scrub`] wipes.
-    #[inline(never)]
-    pub(crate) fn note_allocated(self, block: *mut u8, layout: std::alloc::Layout) {
-        let _outside = heap::Outside::enter();
-        // SAFETY: as in `access`.
-        unsafe {
-            let me = &mut *self.0;
-            if me.compares {
-                let operations = me.threads[me.current.index()].operations;
-                me.blocks.add(block, layout, me.current, operations);
-            }
-        }
-    }
-
-    /// The program frees a block. Is it to be kept for now? In a frame of its own, which [`Handle::scrub`] wipes.
-    #[inline(never)]
-    pub(crate) fn keep_freed(self, address: usize) -> bool {
-        let _outside = heap::Outside::enter();
-        // SAFETY: as in `access`.
-        unsafe { (*self.0).compares && (*self.0).blocks.free(address) }
     }
 
     /// The program of the running thread starts: its part of the stack lies below `top`.

@@ -171,6 +171,17 @@ impl State {
         self.could_not_wait = None;
     }
 
+    /// Another run is made meanwhile, which is not to be noted: keeps what was noted of the latest.
+    pub(super) fn put_stuttered_aside(&mut self) -> Vec<(u32, ThreadSet)> {
+        std::mem::take(&mut self.stuttered)
+    }
+
+    /// After it, as it was.
+    pub(super) fn bring_stuttered_back(&mut self, stuttered: Vec<(u32, ThreadSet)>) {
+        self.stuttered = stuttered;
+        self.could_not_wait = None;
+    }
+
     /// Forgets all runs there were, the latest of which had so many threads. The numbers of runs go on.
     pub(super) fn forget(&mut self, threads: usize) {
         self.reset(threads, false);
@@ -678,7 +689,7 @@ impl Handle {
     pub(crate) fn name_end_of_next(self) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if let Some(end) = me.shims.ends.get(me.run.threads.len()) {
+        if let Some(end) = me.shims.ends.get(me.next_thread().0) {
             me.locations.name(std::ptr::from_ref(end).addr());
         }
     }
@@ -687,7 +698,7 @@ impl Handle {
     pub(crate) fn name_next(self, name: &str) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        let next = ThreadId(me.run.threads.len().min(ThreadSet::CAPACITY) as u8);
+        let next = ThreadId(me.next_thread().0.min(ThreadSet::CAPACITY) as u8);
         // A copy that is not the program's, for it stays until the next run.
         me.shims.names.push((next, Arc::from(name)));
     }

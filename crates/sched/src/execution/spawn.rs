@@ -29,7 +29,11 @@ impl Handle {
                     self.aside(AsideKind::Spawn(child));
                     let nesting = std::mem::take(&mut (*self.0).nesting);
                     let panics = panic_count::put_aside();
-                    start(self.0, child);
+                    if self.is_guarding() {
+                        self.created_in_guard(child, nesting > 0);
+                    } else {
+                        start(self.0, child);
+                    }
                     if panics > 0 {
                         panic_count::bring_back(panics);
                     }
@@ -65,6 +69,7 @@ impl Handle {
     /// its own, everybody stands, and it can decide who goes next, and perhaps go on, where it would otherwise go back
     /// to its creator first ([`Handle::stand`]).
     pub(crate) fn spawn_and_wait(self, job: Job, intent: Intent) {
+        let _outside = heap::Outside::enter();
         // SAFETY: as in `point`; references end before the switches.
         unsafe {
             let me = &mut *self.0;

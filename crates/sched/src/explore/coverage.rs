@@ -66,6 +66,8 @@ pub struct Coverage {
     pub unfocused: bool,
     /// Were the schedules drawn at random?
     pub random: bool,
+    /// How many runs freed memory and could not be watched for uses of it after that (`execution/guard.rs`).
+    pub unwatched: u64,
     /// The first run that failed.
     pub found: Option<Found>,
 }
@@ -106,6 +108,7 @@ impl Coverage {
             fair: false,
             unfocused: false,
             random: false,
+            unwatched: 0,
             found: None,
         }
     }

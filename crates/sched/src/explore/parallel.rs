@@ -85,6 +85,7 @@ fn merge(parts: impl Iterator<Item = Coverage>) -> Coverage {
     for part in parts {
         whole.runs += part.runs;
         whole.abandoned += part.abandoned;
+        whole.unwatched += part.unwatched;
         whole.random |= part.random;
         whole.fair |= part.fair;
         whole.stop = whole.stop.max(part.stop);

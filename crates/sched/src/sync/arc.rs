@@ -85,7 +85,11 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn into_inner(this: Arc<T>) -> Option<T> {
         this.leave();
-        std_sync::Arc::into_inner(this.into_shared())
+        let value = std_sync::Arc::into_inner(this.into_shared());
+        if let Some(handle) = current() {
+            handle.hold();
+        }
+        value
     }
 
     /// The value, or a copy of it if this is not the only reference.
@@ -240,7 +244,11 @@ impl<T: ?Sized> Arc<T> {
             if count == 1 { CountChange::Last } else { CountChange::Dropped { decides: count == 2 } };
         handle.count_changed(Action::ArcDrop, address, change);
         handle.detail(|| if count == 1 { "the last" } else { "not the last" }.to_owned());
-        handle.scrub_deep();
+        handle.scrub_deep_alone();
+        // The last is gone when it is dropped with its value; only who may upgrade can tell.
+        if count == 1 && std_sync::Arc::weak_count(&self.0) == 0 {
+            handle.hold();
+        }
     }
 }
 
@@ -280,6 +288,9 @@ impl<T: ?Sized> Drop for Arc<T> {
             fn drop(&mut self) {
                 // SAFETY: this is the only place where it is dropped.
                 unsafe { ManuallyDrop::drop(&mut self.0.0) };
+                if let Some(handle) = current() {
+                    handle.hold();
+                }
             }
         }
         let last = Last(self);

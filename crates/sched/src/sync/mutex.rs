@@ -254,7 +254,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
                 Ordering::Release,
                 Some(self.changed || poisons),
             );
-            handle.scrub_deep();
+            handle.scrub_deep_alone();
         } else {
             helgrind::send(self.lock.address());
         }
@@ -269,6 +269,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         impl<T: ?Sized> Drop for GiveBack<'_, '_, T> {
             fn drop(&mut self) {
                 self.0.give_back(self.1);
+                self.1.inspect(|handle| handle.hold());
             }
         }
         if self.real.is_none() {

@@ -156,6 +156,7 @@ impl Once {
         let intent = unsafe { Intent::waiting(Action::Once, self.address(), wait, self.pointer()) };
         handle.wait(intent);
         handle.access(Action::Once, self.address(), Effect::Read, Ordering::Acquire, 1);
+        handle.hold();
     }
 
     #[track_caller]

@@ -408,7 +408,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         if let Some(handle) = handle {
             self.lock.model.end_read(handle.thread());
             handle.lock_access(Action::ReadUnlock, self.lock.address(), Ordering::Release, Some(false));
-            handle.scrub_deep();
+            handle.scrub_deep_alone();
         } else {
             helgrind::send(self.lock.readers());
         }
@@ -437,7 +437,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
                 Ordering::Release,
                 Some(self.changed || poisons),
             );
-            handle.scrub_deep();
+            handle.scrub_deep_alone();
         } else {
             helgrind::send(self.lock.address());
         }
@@ -454,6 +454,7 @@ macro_rules! guard {
                 impl<T: ?Sized> Drop for GiveBack<'_, '_, T> {
                     fn drop(&mut self) {
                         self.0.give_back(self.1);
+                        self.1.inspect(|handle| handle.hold());
                     }
                 }
                 if self.real.is_none() {

@@ -72,6 +72,7 @@ impl Thread {
                     unsafe { (*token).store(true, Ordering::Relaxed) };
                     handle.access(Action::Unpark, token.addr(), Effect::ReadWrite, Ordering::Release, 1);
                     handle.detail(|| format!("thread {}", id.0));
+                    handle.hold();
                 }
             }
         }
@@ -112,6 +113,7 @@ pub fn park() {
         // SAFETY: as above.
         unsafe { (*token).store(false, Ordering::Relaxed) };
         handle.access(Action::Park, token.addr(), Effect::ReadWrite, Ordering::Acquire, 0);
+        handle.hold();
     }
 }
 

@@ -140,6 +140,7 @@ fn wait_for_all(handle: Handle, shared: &Shared) {
     for thread in shared.left().iter() {
         handle.saw_exit(thread);
     }
+    handle.hold();
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
