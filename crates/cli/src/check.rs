@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use linpoint_check::decide::SEARCH_BYTES;
 use linpoint_check::portfolio::Choice;
 use linpoint_check::{Answer, CheckError, Options, Partition, check};
+use linpoint_explain::page::{MOST_BARS, Rows, view};
+use linpoint_explain::{Shown, text};
 use linpoint_history::formats::{self, Input, ReadOptions, Reader};
 use linpoint_history::{
     Builtin, Diagnostic, History, Kind, Operation, Spec, Symbols, Unknown, Value, Verdict,
@@ -17,8 +19,7 @@ use linpoint_report::Style;
 use crate::args::{CheckArgs, EngineArg};
 use crate::fault::{Exit, Fault};
 use crate::progress::Progress;
-use crate::view::check::{MOST_BARS, Rows, view};
-use crate::{input, json, text};
+use crate::{input, json};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<Exit, Fault> {
@@ -84,20 +85,6 @@ struct Task<'a> {
     format: Option<formats::Format>,
 }
 
-/// What a page or a text is made of.
-pub struct Shown<'a> {
-    /// The file's name, where several are checked.
-    pub file: Option<String>,
-    /// The specification, with what the format implies.
-    pub spec: &'a Builtin,
-    /// Its name, as given.
-    pub spec_name: &'a str,
-    /// What the numbers stand for.
-    pub symbols: &'a Symbols,
-    /// What came out.
-    pub answer: &'a Answer,
-}
-
 impl Task<'_> {
     fn run(&self) -> Result<Exit, Fault> {
         if self.file.extension().is_some_and(|extension| extension == "lin") && is_program(self.file) {
@@ -135,6 +122,7 @@ impl Task<'_> {
             spec_name: &self.args.spec,
             symbols: &symbols,
             answer: &answer,
+            again: self.again(),
         };
         self.print(&shown)?;
         let name = if from == Input::Stdin || self.file == Path::new("-") {
@@ -148,6 +136,28 @@ impl Task<'_> {
             Verdict::Violated(_) => Exit::Violated,
             Verdict::Unknown(_) => Exit::Unknown,
         })
+    }
+
+    /// The command that checks the file once more, as a shell reads it.
+    fn again(&self) -> String {
+        let args = self.args;
+        let mut words = vec!["linpoint".to_owned(), "check".to_owned(), self.file.display().to_string()];
+        let mut option = |name: &str, value: Option<&str>| {
+            words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value.to_owned()]));
+        };
+        option("--spec", Some(&args.spec));
+        option("--initial", args.initial.as_deref());
+        option("--format", args.format.as_deref());
+        option("--partition", args.partition.as_deref());
+        let engine = match args.engine {
+            EngineArg::Auto => None,
+            EngineArg::Monitor => Some("monitor"),
+            EngineArg::Metastate => Some("metastate"),
+            EngineArg::Search => Some("search"),
+            EngineArg::Brute => Some("brute"),
+        };
+        option("--engine", engine);
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
     /// The history; standard input is kept where a page is to show it.
@@ -268,7 +278,7 @@ impl Task<'_> {
     fn print(&self, shown: &Shown<'_>) -> Result<(), Fault> {
         let mut out = std::io::stdout().lock();
         let text = if self.args.json {
-            json::render(shown) + "\n"
+            linpoint_explain::json::render(shown) + "\n"
         } else {
             text::render(shown, style(out.is_terminal()))
         };
@@ -296,6 +306,15 @@ impl Task<'_> {
             }
             other => Fault::Bug { what: other.to_string(), saved: None },
         }
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 

@@ -13,13 +13,14 @@ use linpoint_cluster::report::{Outcome, What};
 use linpoint_cluster::run::{Feeds, Job, Named, RunError};
 use linpoint_cluster::source::{FileFeed, Unreadable};
 use linpoint_cluster::wire::{About, Wire};
+use linpoint_explain::{Shown, json, text};
 use linpoint_history::formats::{self, Input, ReadOptions, guard};
 use linpoint_history::{Diagnostic, Kind, Verdict};
 
 use crate::args::{CheckArgs, EngineArg, duration};
-use crate::check::{self, Shown};
+use crate::check;
 use crate::fault::{Exit, Fault};
-use crate::{input, json, text};
+use crate::input;
 
 /// Files from this size on are checked object by object while they are read, where `--partition key` asks for it.
 const LARGE: u64 = 64 << 20;
@@ -294,7 +295,14 @@ pub fn show_as(spec: &str, initial: Option<&str>, as_json: bool, outcome: &Outco
     let (answer, symbols) = outcome.answer();
     let spec_name = outcome.report.violated.first().map_or(spec, |found| found.spec.as_str());
     let spec = input::spec(spec_name, initial)?;
-    let shown = Shown { file: None, spec: &spec, spec_name, symbols: &symbols, answer: &answer };
+    let shown = Shown {
+        file: None,
+        spec: &spec,
+        spec_name,
+        symbols: &symbols,
+        answer: &answer,
+        again: String::new(),
+    };
     let mut out = std::io::stdout().lock();
     let text = if as_json {
         json_with_parts(&json::render(&shown), outcome) + "\n"

@@ -17,7 +17,6 @@ mod own;
 mod progress;
 mod prove;
 mod refine;
-mod text;
 mod tour;
 mod view;
 mod watch;

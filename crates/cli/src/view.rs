@@ -2,10 +2,8 @@
 //!
 //! One file an engine turns its result into a [`View`]; this one writes the page, the picture and the trace.
 
-pub mod check;
 pub mod memory;
 pub mod obligations;
-pub mod orders;
 pub mod refine;
 pub mod run;
 pub mod shape;

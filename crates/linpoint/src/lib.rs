@@ -9,6 +9,8 @@ mod claims;
 mod counterexample;
 mod explore;
 mod explored;
+#[cfg(feature = "full")]
+pub mod history;
 mod key;
 mod linearize;
 mod plan;

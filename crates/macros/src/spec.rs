@@ -50,6 +50,7 @@ pub(crate) fn expand(mut item: ItemImpl) -> syn::Result<TokenStream> {
     let ret_type = format_ident!("{type_name}Ret");
     let enums = enums(&op_type, &ret_type, &operations);
     let body = specification(&op_type, &ret_type, &operations);
+    let recorded = recorded(&op_type, &ret_type, &operations);
     let hidden = operations.iter().map(|operation| hidden(&op_type, &ret_type, operation));
     Ok(quote! {
         #item
@@ -61,6 +62,9 @@ pub(crate) fn expand(mut item: ItemImpl) -> syn::Result<TokenStream> {
                 <Self as ::core::default::Default>::default()
             }
             #body
+        }
+        impl ::linpoint::history::Recorded for #self_type {
+            #recorded
         }
         impl #self_type {
             #(#hidden)*
@@ -262,6 +266,77 @@ fn specification(op_type: &Ident, ret_type: &Ident, operations: &[Operation]) ->
         }
         fn show_ret(ret: &#ret_type) -> ::std::string::String {
             match ret { #(#answers),* }
+        }
+    }
+}
+
+/// How a history holds the operations: what each takes and answers, and both ways between values and types.
+fn recorded(op_type: &Ident, ret_type: &Ident, operations: &[Operation]) -> TokenStream {
+    let probe = |ty: TokenStream| quote!((&::linpoint::history::Probe::<#ty>::new()));
+    let taken = |operation: &Operation| match &operation.arguments[..] {
+        [] => quote!(()),
+        [only] => quote!(#only),
+        many => quote!((#(#many),*)),
+    };
+    let takes = operations.iter().enumerate().map(|(index, operation)| {
+        let probe = probe(taken(operation));
+        quote!(#index => #probe.form())
+    });
+    let answers = operations.iter().enumerate().map(|(index, operation)| {
+        let answer = &operation.answer;
+        let probe = probe(quote!(#answer));
+        quote!(#index => #probe.form())
+    });
+    let reads = operations.iter().enumerate().map(|(index, operation)| {
+        let (variant, bound) = (&operation.variant, bound(operation));
+        let probe = probe(taken(operation));
+        let pattern = match &bound[..] {
+            [] => quote!(()),
+            [only] => quote!(#only),
+            many => quote!((#(#many),*)),
+        };
+        quote!(#index => #probe.read(arg).map(|#pattern| #op_type::#variant(#(#bound),*)))
+    });
+    let writes = operations.iter().map(|operation| {
+        let (variant, bound) = (&operation.variant, bound(operation));
+        let probe = probe(taken(operation));
+        let whole = match &bound[..] {
+            [] => quote!(&()),
+            [only] => quote!(#only),
+            many => quote!(&(#(#many.clone()),*)),
+        };
+        quote!(#op_type::#variant(#(#bound),*) => #probe.write(#whole))
+    });
+    let written = operations.iter().map(|operation| {
+        let (variant, answer) = (&operation.variant, &operation.answer);
+        let probe = probe(quote!(#answer));
+        quote!(#ret_type::#variant(answer) => #probe.write(answer))
+    });
+    let traits = quote!(
+        #[allow(unused_imports)]
+        use ::linpoint::history::{Known as _, Unknown as _};
+    );
+    let (form, value) = (quote!(::linpoint::history::Form), quote!(::linpoint::history::HistoryValue));
+    quote! {
+        fn takes(index: usize) -> ::core::option::Option<#form> {
+            #traits
+            match index { #(#takes,)* _ => ::core::option::Option::None }
+        }
+        fn answers(index: usize) -> ::core::option::Option<#form> {
+            #traits
+            match index { #(#answers,)* _ => ::core::option::Option::None }
+        }
+        fn read_op(index: usize, arg: &#value) -> ::core::option::Option<#op_type> {
+            #traits
+            match index { #(#reads,)* _ => ::core::option::Option::None }
+        }
+        fn write_op(op: &#op_type) -> ::core::option::Option<#value> {
+            #traits
+            match op { #(#writes),* }
+        }
+        fn write_answer(answer: &#ret_type) -> ::core::option::Option<#value> {
+            #traits
+            match answer { #(#written),* }
         }
     }
 }

@@ -11,8 +11,8 @@ use linpoint_model::{Happened, TraceStep, argument_value, result_value};
 use linpoint_report::view::{Bar, History, Run, Source, Step, StepKind, View};
 
 use super::memory::memory;
-use super::orders;
 use crate::explore::columns::what;
+use linpoint_explain::orders;
 
 /// What is known of a run.
 pub struct Shown<'a> {

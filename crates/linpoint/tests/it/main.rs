@@ -4,6 +4,7 @@ mod claims;
 mod explore;
 mod freed;
 mod misuse;
+mod one_spec;
 mod promises;
 mod roles;
 mod searches;

@@ -10,9 +10,7 @@ use linpoint_history::{Builtin, Call, Counterexample, Operation, Spec, Symbols, 
 use linpoint_report::label::bar;
 use linpoint_report::view::{self, Bar, History, Order, Summary, View};
 
-use super::{orders, seconds};
-use crate::check::Shown;
-use crate::text;
+use crate::{Shown, orders, text};
 
 /// Operations on one page.
 pub const MOST_BARS: usize = 100_000;
@@ -59,9 +57,9 @@ pub fn view(shown: &Shown<'_>, name: &str, rows: &Rows) -> View {
         },
         facts: vec![
             ("engine".to_owned(), answer.engine.clone()),
-            ("time".to_owned(), seconds(answer.elapsed)),
+            ("time".to_owned(), format!("{:.2} s", answer.elapsed.as_secs_f64())),
         ],
-        again: format!("linpoint check {name} --spec {}", shown.spec_name),
+        again: shown.again.clone(),
     };
     view.history = history(shown, rows);
     view.text = text::render(shown, linpoint_report::Style { width: 110, colour: false });

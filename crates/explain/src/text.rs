@@ -7,7 +7,7 @@ use linpoint_history::confidence::Worth;
 use linpoint_history::{Counterexample, Operation, Spec, Start, Unknown, Verdict};
 use linpoint_report::{Style, draw, label};
 
-use crate::check::Shown;
+use crate::Shown;
 
 /// Operations drawn at the most.
 const MOST_DRAWN: usize = 24;
