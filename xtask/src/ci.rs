@@ -40,7 +40,11 @@ impl Tool {
     fn set_up(self) -> bool {
         eprintln!("== {}", self.name());
         match self {
-            Tool::Solver => crate::solvers::set_up().iter().all(|(_, found)| found.is_ok()),
+            Tool::Solver => {
+                let found = crate::solvers::set_up();
+                found.iter().for_each(|(name, found)| eprintln!("   {}", crate::solvers::line(name, found)));
+                found.iter().all(|(_, found)| found.is_ok())
+            }
             Tool::Browser => crate::browser::set_up(),
             Tool::Valgrind => crate::valgrind::set_up(),
         }

@@ -29,6 +29,7 @@ mod gallery;
 mod litmus;
 mod packages;
 mod plot;
+#[path = "../../crates/cli/src/solvers.rs"]
 mod solvers;
 mod suites;
 mod valgrind;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
             Some(tools) => ci::run(&tools),
             None => Err(USAGE.into()),
         },
-        ["solvers"] => solvers::run(),
+        ["solvers"] => set_up_solvers(),
         ["browser"] => browser::run(),
         ["valgrind"] => valgrind::run(None),
         ["valgrind", tool @ ("memcheck" | "helgrind")] => valgrind::run(Some(tool)),
@@ -78,6 +79,16 @@ fn main() -> ExitCode {
             eprintln!("{why}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Sets up the solvers as `linpoint solvers` does, before the command is built.
+fn set_up_solvers() -> Result<(), String> {
+    let found = solvers::set_up();
+    found.iter().for_each(|(name, found)| eprintln!("   {}", solvers::line(name, found)));
+    match found.iter().any(|(name, found)| *name == "z3" && found.is_err()) {
+        true => Err("z3 is missing: proofs cannot be decided".into()),
+        false => Ok(()),
     }
 }
 

@@ -64,6 +64,8 @@ pub enum Command {
     Tour(crate::tour::TourArgs),
     /// Write programs of the algorithm language in the one layout
     Fmt(crate::fmt::FmtArgs),
+    /// Fetch the solvers that proofs by obligations need, where they are missing: z3, and cvc5 for --confirm
+    Solvers,
     /// List the built-in specifications and their operations
     Specs,
     /// List the formats of histories

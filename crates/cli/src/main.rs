@@ -17,6 +17,7 @@ mod own;
 mod progress;
 mod prove;
 mod refine;
+mod solvers;
 mod tour;
 mod view;
 mod watch;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Collect(args) => collect::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Tour(args) => tour::run(&args),
+        Command::Solvers => set_up_solvers(),
         Command::Specs => list(Kind::all().map(specs::describe)),
         Command::Formats => list(Format::all().map(format_line)),
     };
@@ -53,6 +55,19 @@ fn main() -> ExitCode {
         fault.exit()
     });
     ExitCode::from(exit as u8)
+}
+
+/// Fetches the solvers that are missing. Proofs need z3; cvc5 is asked only with `--confirm`.
+fn set_up_solvers() -> Result<Exit, Fault> {
+    let found = solvers::set_up();
+    list(found.iter().map(|(name, found)| solvers::line(name, found)))?;
+    match found.iter().find(|(name, _)| *name == "z3") {
+        Some((_, Err(why))) => {
+            let help = "install it so that it is on the path, or name it with `prove --solver PROGRAM`";
+            Err(Fault::usage(format!("z3 cannot be had here: {why}"), help))
+        }
+        _ => Ok(Exit::Holds),
+    }
 }
 
 /// Prints entries; a closed pipe is not an error.

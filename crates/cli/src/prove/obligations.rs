@@ -72,7 +72,7 @@ const LATE: &str = "the time limit was reached";
 fn missing(name: &str) -> Fault {
     Fault::usage(
         format!("{name} is not here: the obligations are decided by it"),
-        format!("run `cargo xtask solvers`, or install {name} so that it is on the path"),
+        format!("run `linpoint solvers`, or install {name} so that it is on the path"),
     )
 }
 
