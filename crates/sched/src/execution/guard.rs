@@ -62,6 +62,10 @@ pub(super) struct Guard {
     announced: ThreadSet,
     /// Took a step and have not stopped after it yet.
     stepped: ThreadSet,
+    /// Was something freed in a run in which states are compared?
+    freed: bool,
+    /// What else went wrong in such a run.
+    failure: Option<Failure>,
     /// The first use of a freed block.
     used: Cell<Option<Use>>,
     clocks: Option<Clocks>,
@@ -122,7 +126,8 @@ impl Execution {
     /// made again, for what the program left behind is not what it left in that run.
     pub(super) fn watch_freed(&mut self, program: &dyn Fn()) -> bool {
         let fine = matches!(self.run.ending, Ending::Complete | Ending::Stuck(_));
-        if !fine || !self.ledger.has_frees() {
+        let freed = std::mem::take(&mut self.guard.freed) || self.ledger.has_frees();
+        if !fine || !freed {
             return false;
         }
         if self.compares || self.claiming.made || !cfg!(target_os = "linux") {
@@ -195,6 +200,7 @@ impl Execution {
         guard.at_once = order.at_once;
         guard.strays = false;
         guard.used.set(None);
+        guard.failure = None;
         self.run.clear();
         // Threads have the numbers they had.
         self.run.threads.clone_from(&base.threads);
@@ -223,7 +229,7 @@ impl Execution {
             arena.clear(true);
         }
         self.ledger.release();
-        let found = self.guard.used.get()?;
+        let Some(found) = self.guard.used.get() else { return self.guard.failure.take() };
         let watched = &self.guard.watched[found.block];
         let State::Freed(allocated, freed) = watched.state else { return None };
         let size = watched.entry.layout.size();
@@ -659,6 +665,7 @@ impl Handle {
         let me = unsafe { &mut *self.0 };
         if me.compares {
             let free = me.blocks.free(address, place);
+            me.guard.freed |= me.mode != Mode::Unwinding && matches!(free, Free::Kept);
             return self.kept(free, place);
         }
         if me.guard.runs && arena::holds(address) {
@@ -690,6 +697,15 @@ impl Handle {
 }
 
 impl Execution {
+    /// Something went wrong in such a run that did not in the one before. It is an execution of the program all the same.
+    #[cold]
+    pub(super) fn fail_in_guard(&mut self, failure: Failure) {
+        let told = matches!(failure, Failure::Panic { .. } | Failure::DoubleFree(_));
+        if told && self.guard.runs && self.mode == Mode::Draining {
+            self.guard.failure.get_or_insert(failure);
+        }
+    }
+
     /// Where the running thread is.
     fn place(&self) -> Place {
         let thread = self.current;
