@@ -405,7 +405,8 @@ unsafe fn hurry(this: *mut Execution, thread: ThreadId) {
     // SAFETY: as the caller promises.
     unsafe {
         let steps = (&(*this).threads)[thread.index()].steps;
-        if (&(*this).guard.at_once).contains(&(thread, steps)) {
+        let guard = &(*this).guard;
+        if guard.at_once.contains(&(thread, steps)) {
             flush(this, thread);
         }
     }
@@ -491,7 +492,8 @@ unsafe fn create(this: *mut Execution, thread: ThreadId) -> bool {
         if (*this).guard.created.contains(thread) {
             return true;
         }
-        let Some(parent) = (&(*this).run.threads).get(thread.index()).and_then(|record| record.parent) else {
+        let threads = &(*this).run.threads;
+        let Some(parent) = threads.get(thread.index()).and_then(|record| record.parent) else {
             return false;
         };
         if !create(this, parent) {
@@ -539,7 +541,8 @@ impl Handle {
         // SAFETY: as in `access`; references end before the switches.
         unsafe {
             let current = (*self.0).current;
-            if (&(*self.0).guard.at_once).contains(&(child, 0)) {
+            let guard = &(*self.0).guard;
+            if guard.at_once.contains(&(child, 0)) {
                 flush(self.0, child);
                 (*self.0).current = current;
             }
