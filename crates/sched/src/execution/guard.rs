@@ -1,29 +1,36 @@
 //! Is memory used after its free?
 //!
-//! Plain reads and writes are no steps: what a thread does between two of its steps (a *segment*) is made at once, right
-//! after the first of the two, and nobody looks at it. So a run in which blocks are freed ([`crate::Heap`] says which) is
-//! followed by others, in which the blocks that it freed lie on pages of their own ([`crate::arena`]), and nobody may touch
-//! these once the block is freed. A signal says who does it all the same; it is noted, and the program goes on.
+//! Plain reads and writes are no steps: what a thread does between two of its steps (a *segment*) is made at
+//! once, right after the first of the two, and nobody looks at it. So a run in which blocks are freed
+//! ([`crate::Heap`] says which) is followed by others, in which the blocks that it freed lie on pages of
+//! their own ([`crate::arena`]), and nobody may touch these once the block is freed. A signal says who does
+//! it all the same; it is noted, and the program goes on.
 //!
 //! # Which runs
-//! A segment that nothing orders before a free may come after it, though it came before it in the run. For each segment
-//! that frees a block, the steps of the trace are taken in another order, and the segments are delayed:
+//! A segment that nothing orders before a free may come after it, though it came before it in the run. For
+//! each segment that frees a block, the steps of the trace are taken in another order, and the segments are
+//! delayed:
 //!
-//! - first the steps that happen before the free, then that segment at once, then all other steps in the order they had;
-//! - every other segment is made as late as can be: when its thread is to take its next step, or has to have ended, or has to
-//!   have created another that goes next. So a thread is stopped after its step, and not before the next.
+//! - first the steps that happen before the free, then that segment at once, then all other steps in the
+//!   order they had;
+//! - every other segment is made as late as can be: when its thread is to take its next step, or has to have
+//!   ended, or has to have created another that goes next. So a thread is stopped after its step, and not
+//!   before the next.
 //!
-//! That is an order of the same trace, so all steps are the same and see the same; and an execution of the program, in which
-//! threads stand still at places where they may, so nothing is reported that cannot happen: what the explorer does not see as
-//! order, such as std's own reference counts, works there as everywhere. A segment came before the free in
-//! it only if the next step of its thread happens before the free, or the thread was joined before it: then it does so in every
-//! execution of the trace. All others come after it, and any use they make of the block is seen. One trace has as many such runs as
-//! segments that free something of which another thread may know, and at least one, for uses that are ordered after the free.
+//! That is an order of the same trace, so all steps are the same and see the same; and an execution of the
+//! program, in which threads stand still at places where they may, so nothing is reported that cannot happen:
+//! what the explorer does not see as order, such as std's own reference counts, works there as everywhere. A
+//! segment came before the free in it only if the next step of its thread happens before the free, or the
+//! thread was joined before it: then it does so in every execution of the trace. All others come after it,
+//! and any use they make of the block is seen. One trace has as many such runs as segments that free
+//! something of which another thread may know, and at least one, for uses that are ordered after the free.
 //! Nobody else can know of a block that was neither allocated by it nor before one of its steps.
 //!
 //! # What is not watched
-//! Runs with claims, and runs in which states are compared: there only what is freed twice is seen. Runs that could not be made
-//! again so, because the program did something else, or there is no room left for its blocks. They are counted ([`Execution::unwatched`]), and what says that everything was explored says so of them.
+//! Runs with claims, and runs in which states are compared: there only what is freed twice is seen. Runs that
+//! could not be made again so, because the program did something else, or there is no room left for its
+//! blocks. They are counted ([`Execution::unwatched`]), and what says that everything was explored says so of
+//! them.
 
 use std::cell::Cell;
 
