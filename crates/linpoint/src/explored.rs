@@ -320,12 +320,10 @@ pub(crate) fn program<'a, O: Object>(
             untracked(|| forget(&mut results.borrow_mut(), count));
             // On the heap, where its state can be compared between executions.
             run(&Box::new(O::create()));
-        } else if size_of::<O>() > LARGE {
-            forget(&mut results.borrow_mut(), count);
-            run(&Box::new(O::create()));
         } else {
-            forget(&mut results.borrow_mut(), count);
-            run(&O::create());
+            // The program must allocate the same every time.
+            untracked(|| forget(&mut results.borrow_mut(), count));
+            if size_of::<O>() > LARGE { run(&Box::new(O::create())) } else { run(&O::create()) }
         }
     }
 }

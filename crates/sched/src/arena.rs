@@ -1,11 +1,11 @@
 //! Pages for blocks whose use after their free is to be seen.
 //!
-//! Each block lies on pages of its own, at their end. When it is freed, nobody may touch them any more; a read or a write
-//! then raises a signal, which [`crate::overflow`] handles. Only the blocks that a run is known to free are put
-//! here (`execution/guard.rs`), so that all of it is free again when the run is over.
+//! Each block lies on pages of its own, at their end. When it is freed, nobody may touch them any more; a
+//! read or a write then raises a signal, which [`crate::overflow`] handles. Only the blocks that a run is
+//! known to free are put here (`execution/guard.rs`), so that all of it is free again when the run is over.
 //!
-//! Every arena is cut from one region of the address space, reserved once and never given back: whether an address is
-//! in it takes one comparison, which the allocator makes at every free.
+//! Every arena is cut from one region of the address space, reserved once and never given back: whether an
+//! address is in it takes one comparison, which the allocator makes at every free.
 
 use std::alloc::Layout;
 use std::ops::Range;

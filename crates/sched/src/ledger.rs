@@ -1,9 +1,9 @@
 //! The blocks that the program of a run allocates and frees, by who did so and when.
 //!
-//! With [`crate::Heap`] every block that is freed in a run is kept until the run is over. So no address is used twice in one
-//! run, memory that is used after its free is still there, and what is freed twice is known. A block is found again in
-//! another run of the same schedule by the thread that allocated it, how many steps that had taken, and the how-manieth
-//! block since then it is.
+//! With [`crate::Heap`] every block that is freed in a run is kept until the run is over. So no address is
+//! used twice in one run, memory that is used after its free is still there, and what is freed twice is
+//! known. A block is found again in another run of the same schedule by the thread that allocated it, how
+//! many steps that had taken, and the how-manieth block since then it is.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 

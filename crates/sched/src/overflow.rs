@@ -1,11 +1,13 @@
 //! A stack of an explored program that overflows, told by name.
 //!
-//! The stacks of fibers are none that std knows, so that an overflow would only be a violation of memory. At the end of each stack is
-//! a page that nobody may touch. A handler of the signal, on a stack of its own, looks whether the address lies in that page of
-//! the running thread, and says so. The process cannot go on after it.
+//! The stacks of fibers are none that std knows, so that an overflow would only be a violation of memory. At
+//! the end of each stack is a page that nobody may touch. A handler of the signal, on a stack of its own,
+//! looks whether the address lies in that page of the running thread, and says so. The process cannot go on
+//! after it.
 //!
-//! The same handler hears of blocks that are used after their free, where those are watched (`execution/guard.rs`): it notes
-//! the first use, and the program goes on. Everything else it leaves to the handler that was there before.
+//! The same handler hears of blocks that are used after their free, where those are watched
+//! (`execution/guard.rs`): it notes the first use, and the program goes on. Everything else it leaves to the
+//! handler that was there before.
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn prepare() {}

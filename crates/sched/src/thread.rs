@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::event::{Action, Effect, Intent, ThreadId as FiberId, ThreadSet, Wait};
 use crate::execution::{Handle, current as execution};
 use crate::fiber::Job;
-use crate::{local, panics, whim};
+use crate::{heap, local, panics, whim};
 
 mod identity;
 mod scope;
@@ -283,6 +283,8 @@ where
     }
     handle.name_end_of_next();
     let site = Location::caller();
+    // What is needed to start a thread is not the program's, but part of its state.
+    let own = (!handle.is_watching()).then(heap::Outside::enter);
     let packet = StdArc::new(Packet { result: UnsafeCell::new(None), scope });
     let inside = StdArc::clone(&packet);
     let job: Box<dyn FnOnce() + '_> = Box::new(move || {
@@ -294,6 +296,7 @@ where
         unsafe { *inside.result.get() = Some(outcome) };
         leave(inside, site);
     });
+    drop(own);
     // SAFETY: a thread does not outlive what it borrows: the callers ask for 'static, or wait for their threads. If
     // the run is taken down first, the youngest stacks are unwound first.
     let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(job) };

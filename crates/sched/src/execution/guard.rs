@@ -1,29 +1,36 @@
 //! Is memory used after its free?
 //!
-//! Plain reads and writes are no steps: what a thread does between two of its steps (a *segment*) is made at once, right
-//! after the first of the two, and nobody looks at it. So a run in which blocks are freed ([`crate::Heap`] says which) is
-//! followed by others, in which the blocks that it freed lie on pages of their own ([`crate::arena`]), and nobody may touch
-//! these once the block is freed. A signal says who does it all the same; it is noted, and the program goes on.
+//! Plain reads and writes are no steps: what a thread does between two of its steps (a *segment*) is made at
+//! once, right after the first of the two, and nobody looks at it. So a run in which blocks are freed
+//! ([`crate::Heap`] says which) is followed by others, in which the blocks that it freed lie on pages of
+//! their own ([`crate::arena`]), and nobody may touch these once the block is freed. A signal says who does
+//! it all the same; it is noted, and the program goes on.
 //!
 //! # Which runs
-//! A segment that nothing orders before a free may come after it, though it came before it in the run. For each segment
-//! that frees a block, the steps of the trace are taken in another order, and the segments are delayed:
+//! A segment that nothing orders before a free may come after it, though it came before it in the run. For
+//! each segment that frees a block, the steps of the trace are taken in another order, and the segments are
+//! delayed:
 //!
-//! - first the steps that happen before the free, then that segment at once, then all other steps in the order they had;
-//! - every other segment is made as late as can be: when its thread is to take its next step, or has to have ended, or has to
-//!   have created another that goes next. So a thread is stopped after its step, and not before the next.
+//! - first the steps that happen before the free, then that segment at once, then all other steps in the
+//!   order they had;
+//! - every other segment is made as late as can be: when its thread is to take its next step, or has to have
+//!   ended, or has to have created another that goes next. So a thread is stopped after its step, and not
+//!   before the next.
 //!
-//! That is an order of the same trace, so all steps are the same and see the same; and an execution of the program, in which
-//! threads stand still at places where they may, so nothing is reported that cannot happen: what the explorer does not see as
-//! order, such as std's own reference counts, works there as everywhere. A segment came before the free in
-//! it only if the next step of its thread happens before the free, or the thread was joined before it: then it does so in every
-//! execution of the trace. All others come after it, and any use they make of the block is seen. One trace has as many such runs as
-//! segments that free something of which another thread may know, and at least one, for uses that are ordered after the free.
+//! That is an order of the same trace, so all steps are the same and see the same; and an execution of the
+//! program, in which threads stand still at places where they may, so nothing is reported that cannot happen:
+//! what the explorer does not see as order, such as std's own reference counts, works there as everywhere. A
+//! segment came before the free in it only if the next step of its thread happens before the free, or the
+//! thread was joined before it: then it does so in every execution of the trace. All others come after it,
+//! and any use they make of the block is seen. One trace has as many such runs as segments that free
+//! something of which another thread may know, and at least one, for uses that are ordered after the free.
 //! Nobody else can know of a block that was neither allocated by it nor before one of its steps.
 //!
 //! # What is not watched
-//! Runs with claims, and runs in which states are compared: there only what is freed twice is seen. Runs that could not be made
-//! again so, because the program did something else, or there is no room left for its blocks. They are counted ([`Execution::unwatched`]), and what says that everything was explored says so of them.
+//! Runs with claims, and runs in which states are compared: there only what is freed twice is seen. Runs that
+//! could not be made again so, because the program did something else, or there is no room left for its
+//! blocks. They are counted ([`Execution::unwatched`]), and what says that everything was explored says so of
+//! them.
 
 use std::cell::Cell;
 
@@ -62,6 +69,10 @@ pub(super) struct Guard {
     announced: ThreadSet,
     /// Took a step and have not stopped after it yet.
     stepped: ThreadSet,
+    /// Was something freed in a run in which states are compared?
+    freed: bool,
+    /// What else went wrong in such a run.
+    failure: Option<Failure>,
     /// The first use of a freed block.
     used: Cell<Option<Use>>,
     clocks: Option<Clocks>,
@@ -122,7 +133,8 @@ impl Execution {
     /// made again, for what the program left behind is not what it left in that run.
     pub(super) fn watch_freed(&mut self, program: &dyn Fn()) -> bool {
         let fine = matches!(self.run.ending, Ending::Complete | Ending::Stuck(_));
-        if !fine || !self.ledger.has_frees() {
+        let freed = std::mem::take(&mut self.guard.freed) || self.ledger.has_frees();
+        if !fine || !freed {
             return false;
         }
         if self.compares || self.claiming.made || !cfg!(target_os = "linux") {
@@ -195,6 +207,7 @@ impl Execution {
         guard.at_once = order.at_once;
         guard.strays = false;
         guard.used.set(None);
+        guard.failure = None;
         self.run.clear();
         // Threads have the numbers they had.
         self.run.threads.clone_from(&base.threads);
@@ -223,7 +236,7 @@ impl Execution {
             arena.clear(true);
         }
         self.ledger.release();
-        let found = self.guard.used.get()?;
+        let Some(found) = self.guard.used.get() else { return self.guard.failure.take() };
         let watched = &self.guard.watched[found.block];
         let State::Freed(allocated, freed) = watched.state else { return None };
         let size = watched.entry.layout.size();
@@ -399,7 +412,8 @@ unsafe fn hurry(this: *mut Execution, thread: ThreadId) {
     // SAFETY: as the caller promises.
     unsafe {
         let steps = (&(*this).threads)[thread.index()].steps;
-        if (&(*this).guard.at_once).contains(&(thread, steps)) {
+        let guard = &(*this).guard;
+        if guard.at_once.contains(&(thread, steps)) {
             flush(this, thread);
         }
     }
@@ -485,7 +499,8 @@ unsafe fn create(this: *mut Execution, thread: ThreadId) -> bool {
         if (*this).guard.created.contains(thread) {
             return true;
         }
-        let Some(parent) = (&(*this).run.threads).get(thread.index()).and_then(|record| record.parent) else {
+        let threads = &(*this).run.threads;
+        let Some(parent) = threads.get(thread.index()).and_then(|record| record.parent) else {
             return false;
         };
         if !create(this, parent) {
@@ -533,7 +548,8 @@ impl Handle {
         // SAFETY: as in `access`; references end before the switches.
         unsafe {
             let current = (*self.0).current;
-            if (&(*self.0).guard.at_once).contains(&(child, 0)) {
+            let guard = &(*self.0).guard;
+            if guard.at_once.contains(&(child, 0)) {
                 flush(self.0, child);
                 (*self.0).current = current;
             }
@@ -659,6 +675,7 @@ impl Handle {
         let me = unsafe { &mut *self.0 };
         if me.compares {
             let free = me.blocks.free(address, place);
+            me.guard.freed |= me.mode != Mode::Unwinding && matches!(free, Free::Kept);
             return self.kept(free, place);
         }
         if me.guard.runs && arena::holds(address) {
@@ -690,6 +707,15 @@ impl Handle {
 }
 
 impl Execution {
+    /// Something went wrong in such a run that did not in the one before. It is an execution of the program all the same.
+    #[cold]
+    pub(super) fn fail_in_guard(&mut self, failure: Failure) {
+        let told = matches!(failure, Failure::Panic { .. } | Failure::DoubleFree(_));
+        if told && self.guard.runs && self.mode == Mode::Draining {
+            self.guard.failure.get_or_insert(failure);
+        }
+    }
+
     /// Where the running thread is.
     fn place(&self) -> Place {
         let thread = self.current;

@@ -646,6 +646,8 @@ impl Handle {
             if (*self.0).failure.is_none() && (*self.0).mode == Mode::Exploring {
                 (*self.0).failure = Some(failure);
                 (*self.0).disturb();
+            } else {
+                (*self.0).fail_in_guard(failure);
             }
         }
     }
