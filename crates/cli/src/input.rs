@@ -1,19 +1,40 @@
 //! From arguments to specifications, formats and inputs.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use linpoint_history::formats::{Format, Input};
-use linpoint_history::specs::{self, SpecError};
-use linpoint_history::{Builtin, Kind, Value};
+use linpoint_history::specs::{Catalog, SpecError};
+use linpoint_history::{Builtin, Value};
 
 use crate::fault::Fault;
 use crate::own;
+
+/// The specifications that the program brings.
+static CATALOG: OnceLock<Catalog> = OnceLock::new();
+
+/// From here on the specifications of a catalog are known by their names.
+pub fn know(catalog: Catalog) {
+    // The first one stays: there is one command in a process.
+    let _ = CATALOG.set(catalog);
+}
+
+fn catalog() -> &'static Catalog {
+    CATALOG.get_or_init(Catalog::default)
+}
+
+/// The program's own specifications as `linpoint specs` lists them.
+pub fn own_specs() -> impl Iterator<Item = String> {
+    catalog()
+        .own()
+        .map(|own| format!("{:<20} of this program\n    {}\n", own.name(), own.signature().names()))
+}
 
 /// Reads `--spec` and `--initial`.
 pub fn spec(name: &str, initial: Option<&str>) -> Result<Builtin, Fault> {
     let spec = match own::is_file(name) {
         true => own::spec(name)?,
-        false => specs::parse(name).map_err(spec_fault)?,
+        false => catalog().parse(name).map_err(spec_fault)?,
     };
     match initial {
         Some(text) => spec.starting_from(json(text)?).map_err(spec_fault),
@@ -25,7 +46,7 @@ fn spec_fault(error: SpecError) -> Fault {
     let help = match &error {
         SpecError::Unknown { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
         SpecError::Unknown { .. } => {
-            let known = Kind::all().map(Kind::name).collect::<Vec<_>>().join(", ");
+            let known = catalog().names().collect::<Vec<_>>().join(", ");
             format!("known: {known}; or your own, as `my-object.lin`")
         }
         SpecError::Setting { .. } => {

@@ -49,9 +49,11 @@ pub use checked::Checked;
 #[doc(no_inline)]
 pub use linpoint_check::online::{EventError, Status};
 #[doc(no_inline)]
+pub use linpoint_history::specs::Catalog;
+#[doc(no_inline)]
 pub use linpoint_history::{Form, Value as HistoryValue, Verdict};
 pub use online::Online;
-pub use rust_spec::{Recorded, Unrecorded, model, specification};
+pub use rust_spec::{Recorded, Unrecorded, model, own, specification};
 pub use value::InHistory;
 #[doc(hidden)]
 pub use value::{Known, Probe, Unknown};

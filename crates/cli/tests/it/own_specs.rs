@@ -123,3 +123,36 @@ fn a_specification_alone_is_nothing_to_explore() {
     let ran = linpoint(&["explore", "corpus/specs/lease.lin"], b"");
     assert!(ran.code == 2 && ran.err.contains("has only specifications"), "{}", ran.err);
 }
+
+/// A program that is the whole command and brings a specification of its own.
+#[test]
+fn a_program_brings_its_own_by_name() {
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+    struct Tickets(u32);
+    #[linpoint::spec]
+    impl Tickets {
+        fn take(&mut self) -> u32 {
+            self.0 += 1;
+            self.0
+        }
+    }
+    let row = |answer: u32, from: u32| {
+        format!(
+            "{{\"process\":{from},\"op\":\"take\",\"ret\":{answer},\"call\":{from},\"return\":{}}}\n",
+            from + 5
+        )
+    };
+    let right = scratch("tickets.jsonl", (row(2, 0) + &row(1, 3)).as_bytes());
+    let wrong = scratch("wrong-tickets.jsonl", (row(2, 0) + &row(1, 7)).as_bytes());
+    let run = |history: &std::path::Path, spec: &str| {
+        let mut catalog = linpoint::history::Catalog::default();
+        let own = linpoint::history::own::<Tickets>().expect("histories can hold it");
+        catalog.add(own).expect("no other has the name");
+        let words = ["tickets", "check", history.to_str().expect("text"), "--spec", spec];
+        linpoint_cli::run_with(words, catalog)
+    };
+    use std::process::ExitCode;
+    assert_eq!(run(&right, "Tickets"), ExitCode::SUCCESS);
+    assert_eq!(run(&wrong, "Tickets"), ExitCode::from(1));
+    assert_eq!(run(&right, "register"), ExitCode::from(2), "a register has no `take`");
+}

@@ -42,7 +42,15 @@ pub struct Unrecorded {
 /// # Errors
 /// Where an operation has a type that no history can hold ([`InHistory`](super::InHistory)).
 pub fn specification<S: Recorded>() -> Result<Builtin, Unrecorded> {
-    Ok(Builtin::own(Arc::new(RustSpec::<S>::new()?)))
+    own::<S>().map(Builtin::own)
+}
+
+/// The specification as a [`Catalog`](super::Catalog) takes it, under the name of its type.
+///
+/// # Errors
+/// As [`specification`].
+pub fn own<S: Recorded>() -> Result<Arc<dyn OwnSpec>, Unrecorded> {
+    Ok(Arc::new(RustSpec::<S>::new()?))
 }
 
 /// The specification as the monitor takes it: `monitor.object_with(name, model::<S>()?)`.
