@@ -132,10 +132,12 @@ const REPEAT_S: f64 = 1.0;
 fn binary() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--release", "--quiet", "--package", "linpoint-cli"]).current_dir(crate::root());
+    build
+        .args(["build", "--profile", "dist", "--quiet", "--package", "linpoint-cli"])
+        .current_dir(crate::root());
     match build.status() {
-        Ok(status) if status.success() => Ok(target().join("release/linpoint")),
-        Ok(_) => Err("the release binary does not build".into()),
+        Ok(status) if status.success() => Ok(target().join("dist/linpoint")),
+        Ok(_) => Err("the binary does not build".into()),
         Err(error) => Err(format!("cannot run cargo: {error}")),
     }
 }

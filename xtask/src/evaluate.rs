@@ -94,14 +94,14 @@ pub fn draw_again() -> Result<(), String> {
 
 fn build() -> Result<PathBuf, String> {
     let status = Command::new("cargo")
-        .args(["build", "--quiet", "--release", "-p", "linpoint-subjects", "--example", "evaluate"])
+        .args(["build", "--quiet", "--profile", "dist", "-p", "linpoint-subjects", "--example", "evaluate"])
         .current_dir(crate::root())
         .status()
         .map_err(|error| format!("cargo does not start: {error}"))?;
     if !status.success() {
         return Err("the evaluation does not build".to_owned());
     }
-    Ok(crate::bench::target().join("release/examples/evaluate"))
+    Ok(crate::bench::target().join("dist/examples/evaluate"))
 }
 
 /// Histories short enough for brute force, three of each size: growing at twelve processes, and widening at four hundred operations.

@@ -6,8 +6,6 @@ use std::process::Command;
 pub fn run(words: &[&str]) -> Result<(), String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["run", "--quiet", "--release", "--package", "linpoint-memory", "--example", "litmus"]);
-    // The package has no dependencies: linking all of it together gains nothing and takes long.
-    command.args(["--config", "profile.release.lto=\"off\"", "--config", "profile.release.codegen-units=8"]);
     // Files are named from where the command is given.
     command.args(["--manifest-path".into(), crate::root().join("Cargo.toml")]);
     command.arg("--").args(words);
