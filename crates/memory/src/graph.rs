@@ -281,6 +281,12 @@ impl Graph {
         self.events[id.number()].value = value;
     }
 
+    /// Notes the initial value that the location of a read has in this execution.
+    pub(crate) fn set_initial(&mut self, read: EventId, initial: Value) {
+        let place = self.event(read).place;
+        self.places[place].initial = initial;
+    }
+
     /// Notes how a read reads in this execution, and the value that its source has; and the value that the
     /// write after it has, if it is a read-modify-write. Is it the same read as before?
     pub(crate) fn repeat_read(&mut self, read: EventId, access: Access) -> bool {

@@ -104,7 +104,11 @@ impl<P: Program> Explorer<'_, P> {
         let location = self.graph.location(id);
         match self.program.next(thread) {
             Step::Read { location: here, access } => {
-                event.kind == Kind::Read && location == Some(here) && self.graph.repeat_read(id, access)
+                if event.kind != Kind::Read || location != Some(here) {
+                    return false;
+                }
+                self.graph.set_initial(id, self.program.initial(here));
+                self.graph.repeat_read(id, access)
             }
             Step::Write { location: here, ordering, value } => {
                 self.graph.set_value(id, value);
