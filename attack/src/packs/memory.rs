@@ -24,23 +24,23 @@ pub(super) const PACKS: &[Pack] = &[
 ];
 
 fn model(rng: &mut Rng) -> Model {
-    Model::ALL[(rng.next_u64() % 3) as usize]
+    Model::ALL[(rng.bits() % 3) as usize]
 }
 
 fn graphs(rng: &mut Rng) -> Round {
-    let seed = rng.next_u64();
+    let seed = rng.bits();
     let text = random::program(seed);
     let mut program = match litmus::read_program(&text) {
         Ok(program) => program,
         Err(error) => return Round::disagreed(error.to_string(), "the generator's notation", text, "litmus"),
     };
     let mut options = Options::of(model(rng));
-    options.schedule = match rng.next_u64() % 3 {
+    options.schedule = match rng.bits() % 3 {
         0 => Schedule::LeftToRight,
         1 => Schedule::RightToLeft,
         _ => Schedule::Random(seed),
     };
-    options.order = [WorkOrder::LastIn, WorkOrder::FirstIn, WorkOrder::Random][(rng.next_u64() % 3) as usize];
+    options.order = [WorkOrder::LastIn, WorkOrder::FirstIn, WorkOrder::Random][(rng.bits() % 3) as usize];
     match oracle::agrees(&mut program, &options) {
         None => Round::Agreed(0),
         Some(Ok(count)) => Round::Agreed(count as u64),
@@ -54,7 +54,7 @@ fn graphs(rng: &mut Rng) -> Round {
 }
 
 fn clients(rng: &mut Rng) -> Round {
-    let seed = rng.next_u64();
+    let seed = rng.bits();
     let model = model(rng);
     let mut program = random::objects::register(seed);
     let mut options = Options::of(model);
