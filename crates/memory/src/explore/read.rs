@@ -24,8 +24,8 @@ impl<P: Program> Explorer<'_, P> {
         let read = self.graph.append(thread, Draft::read(place, access));
         let floor = self.floor(read);
         let newest = self.graph.place(place).writes.len();
-        let mut chosen = None;
-        for position in (floor..=newest).rev() {
+        let mut may_be_newest = false;
+        for position in floor..=newest {
             let source = self.graph.write_at(place, position);
             self.graph.set_source(read, source);
             if let Some(other) = self.graph.competitor(read) {
@@ -38,16 +38,15 @@ impl<P: Program> Explorer<'_, P> {
             if position < newest && !self.keeps_axioms() {
                 continue;
             }
-            if chosen.is_none() {
-                chosen = Some(source);
-            } else {
+            if position < newest {
                 let copy = self.work.copy(&self.graph);
                 self.work.push(copy);
+            } else {
+                may_be_newest = true;
             }
         }
-        let source = chosen.ok_or(Dead::NoGraph)?;
-        if self.graph.event(read).source != source {
-            self.graph.set_source(read, source);
+        if !may_be_newest {
+            return Err(Dead::NoGraph);
         }
         let event = *self.graph.event(read);
         if event.exclusive {
