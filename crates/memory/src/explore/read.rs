@@ -22,6 +22,22 @@ impl<P: Program> Explorer<'_, P> {
     ) -> Result<Value, Dead> {
         let place = self.place_of(location);
         let read = self.graph.append(thread, Draft::read(place, access));
+        if self.is_sampling {
+            self.choose_source(read)?;
+        } else {
+            self.try_sources(read)?;
+        }
+        let event = *self.graph.event(read);
+        if event.exclusive {
+            self.add_update(thread, event)?;
+        }
+        Ok(event.value)
+    }
+
+    /// Gives a read, just added, the newest source, and every other one that it may have in a copy of the
+    /// graph.
+    fn try_sources(&mut self, read: EventId) -> Result<(), Dead> {
+        let place = self.graph.event(read).place;
         let floor = self.floor(read);
         let newest = self.graph.place(place).writes.len();
         let mut may_be_newest = false;
@@ -45,14 +61,7 @@ impl<P: Program> Explorer<'_, P> {
                 may_be_newest = true;
             }
         }
-        if !may_be_newest {
-            return Err(Dead::NoGraph);
-        }
-        let event = *self.graph.event(read);
-        if event.exclusive {
-            self.add_update(thread, event)?;
-        }
-        Ok(event.value)
+        if may_be_newest { Ok(()) } else { Err(Dead::NoGraph) }
     }
 
     /// The least position that the last event of a thread, just added, may read from or be placed after.

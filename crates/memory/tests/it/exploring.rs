@@ -1,12 +1,13 @@
 //! Limits are honest, failures stop nobody else, and a program that does not repeat itself is noticed.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use linpoint_memory::machine::{Code, Expression, Instruction, Machine, Operator, Register};
 use linpoint_memory::{
-    Access, Coverage, End, Ended, Location, MAX_THREADS, Model, Options, Ordering, Program, Report, Step,
-    Value, explore, litmus,
+    Access, Coverage, End, Ended, Graph, Location, MAX_THREADS, Model, Options, Ordering, Program, Report,
+    Schedule, Step, Value, explore, litmus, random, sample,
 };
 
 fn report(text: &str, change: impl Fn(&mut Options)) -> Report {
@@ -165,4 +166,34 @@ fn the_last_in_order_keeps_the_work_list_short() {
 #[test]
 fn no_execution_is_wasted_on_competing_updates() {
     assert_eq!(report("U x rlx 1; U x rlx 1 || U x rlx 1; U x rlx 1", |_| ()).dead, 0);
+}
+
+#[test]
+fn random_executions_are_among_all_and_reach_all() {
+    for seed in 0..40 {
+        let text = random::program(seed);
+        let mut program = litmus::read_program(&text).expect("in the notation");
+        for model in Model::ALL {
+            let mut options = Options::of(model);
+            let mut keys = |sampling: bool| {
+                let mut keys = BTreeSet::new();
+                let visit = |graph: &Graph, _| {
+                    keys.insert(graph.key());
+                    ControlFlow::Continue(())
+                };
+                options.schedule = Schedule::Random(seed);
+                let report = if sampling {
+                    sample(&mut program, &options, 2_000, visit)
+                } else {
+                    explore(&mut program, &options, visit)
+                };
+                assert_eq!(report.dead, 0);
+                assert_eq!(report.coverage() == Coverage::Part, sampling);
+                keys
+            };
+            let (all, some) = (keys(false), keys(true));
+            assert!(some.is_subset(&all), "{text}");
+            assert!(some.len() * 10 >= all.len() * 9, "{text}: {} of {}", some.len(), all.len());
+        }
+    }
 }

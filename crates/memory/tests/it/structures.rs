@@ -3,12 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use linpoint_memory::machine::Machine;
 use linpoint_memory::structures::Operation::{self, Put, Steal, Take};
 use linpoint_memory::structures::{Failed, Marks, Structure};
-use linpoint_memory::{
-    Access, Coverage, Ended, Location, Model, Options, Program, Step, Update, Value, explore,
-};
+use linpoint_memory::{Coverage, Model, Options, explore};
 
 /// Complete graphs and blocked ones.
 #[track_caller]
@@ -28,76 +25,6 @@ fn check(
         });
         assert_eq!((report.complete, report.blocked), expected, "{structure:?} {failed:?} {}", model.name());
         assert_eq!((report.failed, races, report.coverage()), (0, 0, Coverage::Everything));
-    }
-}
-
-/// A program whose addresses are other numbers in each execution, as those of native code are. The names of its
-/// locations stay.
-struct Moving {
-    machine: Machine,
-    executions: i64,
-}
-
-impl Moving {
-    fn out(&self, value: Value) -> Value {
-        if value >= 1 << 24 { value + (self.executions << 40) } else { value }
-    }
-
-    fn back(&self, value: Value) -> Value {
-        if value >= 1 << 24 { value - (self.executions << 40) } else { value }
-    }
-}
-
-impl Program for Moving {
-    fn threads(&self) -> usize {
-        self.machine.threads()
-    }
-
-    fn starts(&self, thread: usize) -> bool {
-        self.machine.starts(thread)
-    }
-
-    fn initial(&self, location: Location) -> Value {
-        self.out(self.machine.initial(location))
-    }
-
-    fn restart(&mut self) {
-        self.executions += 1;
-        self.machine.restart();
-    }
-
-    fn next(&mut self, thread: usize) -> Step {
-        match self.machine.next(thread) {
-            Step::Write { location, ordering, value } => {
-                Step::Write { location, ordering, value: self.out(value) }
-            }
-            Step::Read {
-                location,
-                access: Access::Update { update: Update::CompareExchange(expected, new), success, failure },
-            } => {
-                let update = Update::CompareExchange(self.out(expected), self.out(new));
-                Step::Read { location, access: Access::Update { update, success, failure } }
-            }
-            step => step,
-        }
-    }
-
-    fn resume(&mut self, thread: usize, answer: Value) {
-        self.machine.resume(thread, self.back(answer));
-    }
-}
-
-#[test]
-fn addresses_need_not_be_the_same_in_every_execution() {
-    for (structure, threads, graphs) in [
-        (Structure::Treiber, one_taker(3), 1002),
-        (Structure::Treiber, put_take(2, 1), 46),
-        (Structure::MichaelScott, one_taker(2), 188),
-    ] {
-        let machine = structure.client(&structure.orderings(), &threads, Failed::Again, Marks::Hidden);
-        let mut program = Moving { machine, executions: 0 };
-        let report = explore(&mut program, &Options::of(Model::Rc11), |_, _| ControlFlow::Continue(()));
-        assert_eq!((report.complete, report.ended), (graphs, Ended::Exhausted));
     }
 }
 
