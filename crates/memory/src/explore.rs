@@ -20,6 +20,7 @@
 //! write may revisit what the thread read.
 
 mod limits;
+mod parallel;
 mod read;
 mod replay;
 mod revisit;
@@ -28,6 +29,7 @@ mod work;
 mod write;
 
 pub use limits::{Coverage, Ended, Limit, Limits};
+pub use parallel::explore_together;
 pub use work::WorkOrder;
 
 use std::ops::ControlFlow;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use linpoint_memory::machine::{Code, Expression, Instruction, Machine, Operator, Register};
 use linpoint_memory::{
-    Access, Coverage, End, Ended, Graph, Location, MAX_THREADS, Model, Options, Ordering, Program, Report,
-    Schedule, Step, Value, explore, litmus, random, sample,
+    Access, Coverage, End, Ended, Graph, Key, Location, MAX_THREADS, Model, Options, Ordering, Program,
+    Report, Schedule, Step, Value, explore, explore_together, litmus, random, sample,
 };
 
 fn report(text: &str, change: impl Fn(&mut Options)) -> Report {
@@ -196,4 +197,53 @@ fn random_executions_are_among_all_and_reach_all() {
             assert!(some.len() * 10 >= all.len() * 9, "{text}: {} of {}", some.len(), all.len());
         }
     }
+}
+
+/// The graphs that so many workers meet, and what is reported.
+fn together(text: &str, workers: usize, options: &Options) -> (Vec<Key>, Report) {
+    let program = litmus::read_program(text).expect("in the notation");
+    let met = Mutex::new(Vec::new());
+    let report = explore_together(&mut vec![program; workers], options, |graph, _| {
+        met.lock().expect("nobody panics").push(graph.key());
+        ControlFlow::Continue(())
+    });
+    let mut met = met.into_inner().expect("nobody panics");
+    met.sort();
+    (met, report)
+}
+
+#[test]
+fn several_workers_meet_the_same_graphs() {
+    for text in
+        [SB, &["U x rlx 1"; 5].join(" || "), "R x rlx a; A a==2; W y rlx 1 || W x rlx 1 || R y rlx", ""]
+    {
+        for model in Model::ALL {
+            let options = Options::of(model);
+            let (alone, report) = together(text, 1, &options);
+            assert_eq!(report.coverage(), Coverage::Everything);
+            for workers in [2, 3, 8] {
+                let (met, report) = together(text, workers, &options);
+                assert_eq!((&met, report.coverage()), (&alone, Coverage::Everything));
+                assert_eq!(report.graphs(), met.len() as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn limits_hold_for_all_workers_together() {
+    let mut options = Options::of(Model::Rc11);
+    options.limits.graphs = 50;
+    let (met, report) = together(&["U x rlx 1"; 5].join(" || "), 4, &options);
+    assert_eq!((met.len(), report.coverage()), (50, Coverage::Part));
+    assert!(matches!(report.ended, Ended::Limit(_)));
+}
+
+#[test]
+fn a_worker_that_breaks_stops_all() {
+    let program = litmus::read_program(&["U x rlx 1"; 6].join(" || ")).expect("in the notation");
+    let report =
+        explore_together(&mut vec![program; 4], &Options::of(Model::Rc11), |_, _| ControlFlow::Break(()));
+    assert_eq!((report.ended, report.coverage()), (Ended::Stopped, Coverage::Part));
+    assert!(report.graphs() <= 4);
 }
