@@ -3,6 +3,8 @@
 
 use std::ops::ControlFlow;
 
+use linpoint_memory::Ordering::{AcqRel, Acquire, NonAtomic, Relaxed, Release, SeqCst};
+use linpoint_memory::machine::{Assembler, Expression, Machine, Operator};
 use linpoint_memory::structures::Operation::{self, Put, Steal, Take};
 use linpoint_memory::structures::{Failed, Marks, Structure};
 use linpoint_memory::{Coverage, Model, Options, explore};
@@ -117,4 +119,54 @@ fn a_deque_without_its_fence_loses_an_item_twice() {
     }
     assert_eq!(twice(&structure.orderings()), 0);
     assert!(twice(&weak) > 0);
+}
+
+/// The deque of GenMC's test `chase-lev`: five pushes, three pops, two pushes; beside them one steal. The bottom is at
+/// 0, the top at 1, ten plain cells from 10 on.
+fn chase_lev_of_genmc() -> Machine {
+    let cell = |index: Expression| index.with(Operator::Remainder, 10).with(Operator::Add, 10);
+    let mut owner = Assembler::new();
+    for (phase, times) in [5, 3, 2].into_iter().enumerate() {
+        for k in 0..times {
+            owner.release_registers();
+            let bottom = owner.load(0, Relaxed);
+            if phase != 1 {
+                let top = owner.load(1, Acquire);
+                let full = owner.leave_unless(bottom.with(Operator::Subtract, top).with(Operator::Less, 10));
+                owner.store(cell(bottom.into()), k, NonAtomic);
+                owner.store(0, bottom.cell(1), Release);
+                owner.land([full]);
+                continue;
+            }
+            owner.store(0, bottom.cell(-1), Relaxed);
+            owner.fence(SeqCst);
+            let top = owner.load(1, Relaxed);
+            let size = bottom.with(Operator::Subtract, top);
+            let empty = owner.leave_unless(size.clone().with(Operator::Greater, 0));
+            owner.load(cell(bottom.cell(-1)), NonAtomic);
+            let several = owner.leave_unless(size.with(Operator::Equal, 1));
+            owner.compare_exchange(1, top, top.cell(1), (AcqRel, AcqRel));
+            owner.land([empty]);
+            owner.store(0, bottom, Relaxed);
+            owner.land([several]);
+        }
+    }
+    let mut thief = Assembler::new();
+    let top = thief.load(1, Relaxed);
+    thief.fence(SeqCst);
+    let bottom = thief.load(0, Acquire);
+    let empty = thief.leave_unless(bottom.with(Operator::Greater, top));
+    thief.load(cell(top.into()), NonAtomic);
+    thief.compare_exchange(1, top, top.cell(1), (Release, Release));
+    thief.land([empty]);
+    Machine::new(vec![owner.finish(), thief.finish()], Vec::new())
+}
+
+#[test]
+fn the_deque_of_genmc_has_its_counts() {
+    for (model, expected) in [(Model::Rc11, 65), (Model::Sc, 59)] {
+        let mut program = chase_lev_of_genmc();
+        let report = explore(&mut program, &Options::of(model), |_, _| ControlFlow::Continue(()));
+        assert_eq!((report.complete, report.blocked), (expected, 0), "{}", model.name());
+    }
 }
