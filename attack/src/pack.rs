@@ -4,7 +4,7 @@ use linpoint_history::rng::Rng;
 
 /// One kind of attack on one engine.
 pub struct Pack {
-    /// Which engine it attacks: `history`, `monitor`, `model`, `shape`, `obligations` or `rust`.
+    /// Which engine it attacks: `history`, `monitor`, `model`, `shape`, `obligations`, `rust` or `memory`.
     pub engine: &'static str,
     /// Its name, unique among all packs.
     pub name: &'static str,

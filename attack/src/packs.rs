@@ -1,6 +1,7 @@
 //! All packs, engine by engine: one file per engine.
 
 mod history;
+mod memory;
 mod model;
 mod monitor;
 mod obligations;
@@ -10,8 +11,15 @@ mod shape;
 use crate::pack::Pack;
 
 /// Every pack there is. Each engine's file exports its own list.
-pub const PACKS: &[&[Pack]] =
-    &[history::PACKS, monitor::PACKS, model::PACKS, shape::PACKS, obligations::PACKS, rust::PACKS];
+pub const PACKS: &[&[Pack]] = &[
+    history::PACKS,
+    monitor::PACKS,
+    model::PACKS,
+    shape::PACKS,
+    obligations::PACKS,
+    rust::PACKS,
+    memory::PACKS,
+];
 
 /// The packs of an engine, or the one pack of that name; all of them for `all`.
 #[must_use]

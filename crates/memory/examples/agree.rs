@@ -1,6 +1,7 @@
-//! `agree COUNT SEED`: random programs, explored and enumerated, under RC11 and SC; the graphs must be the
-//! same, each met once. Every ninth program is compared under the text of 2017, too. Work orders and
-//! schedules change from program to program. Exit code 1 if something differs.
+//! `agree COUNT SEED [ACCESSES]`: random programs of at most seven accesses, or so many, explored and
+//! enumerated, under RC11 and SC; the graphs must be the same, each met once. Every ninth program is compared
+//! under the text of 2017, too. Work orders and schedules change from program to program. Exit code 1 if
+//! something differs.
 //!
 //! ```text
 //! cargo run --release -p linpoint-memory --example agree -- 100000 0
@@ -13,13 +14,17 @@ use linpoint_memory::{Model, Options, Schedule, WorkOrder, litmus, oracle, rando
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let numbers: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
-    let &[count, seed] = numbers.as_slice() else {
-        eprintln!("usage: agree COUNT SEED");
-        return ExitCode::from(2);
+    let (count, seed, accesses) = match *numbers.as_slice() {
+        [count, seed] => (count, seed, 7),
+        [count, seed, accesses] => (count, seed, accesses as usize),
+        _ => {
+            eprintln!("usage: agree COUNT SEED [ACCESSES]");
+            return ExitCode::from(2);
+        }
     };
     let (mut equal, mut graphs, mut skipped, mut different, mut largest) = (0, 0, 0, 0, 0);
     for seed in seed..seed.saturating_add(count) {
-        let text = random::program(seed);
+        let text = random::program_of(seed, accesses);
         let program = match litmus::read_program(&text) {
             Ok(program) => program,
             Err(error) => {

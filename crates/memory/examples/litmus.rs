@@ -8,8 +8,8 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use linpoint_memory::litmus::{self, Litmus};
-use linpoint_memory::{Coverage, Model, Options, Report, explore, oracle};
+use linpoint_memory::litmus::{self, Expected, Litmus};
+use linpoint_memory::{Coverage, End, Model, Options, Report, explore, oracle};
 
 const USAGE: &str = "usage: cargo xtask litmus [--quiet] [--enumerate] FILE…";
 
@@ -67,20 +67,23 @@ fn read(file: &std::path::Path) -> Result<Vec<Litmus>, Vec<String>> {
     litmus::read(&text).map_err(|wrong| wrong.iter().map(|one| format!("{name}:{one}")).collect())
 }
 
-/// Counts the graphs of all tests. How many differ?
+/// Decides all tests. How many differ?
 fn run(tests: &[Litmus], quiet: bool, enumerate: bool) -> std::io::Result<usize> {
     let mut out = std::io::stdout().lock();
     let width = tests.iter().map(|test| test.name.chars().count()).max().unwrap_or(0);
-    let (mut different, mut enumerated) = (0, 0);
+    let (mut counts, mut different, mut enumerated) = (0, 0, 0);
     for test in tests {
         let mut line = format!("{:width$}", test.name);
         let mut is_same = true;
-        for (model, expected) in [(Model::Rc11, test.rc11), (Model::Sc, test.sc)] {
-            let mut program = test.program.clone();
-            let report = explore(&mut program, &Options::of(model), |_, _| ControlFlow::Continue(()));
-            let same = report.complete == expected && report.coverage() == Coverage::Everything;
+        let models = match &test.expected {
+            Expected::Graphs { .. } => &[Model::Rc11, Model::Sc][..],
+            Expected::Outcome { .. } => &[Model::Rc11],
+        };
+        for &model in models {
+            let (same, word) = decide(test, model);
+            counts += 1;
             is_same &= same;
-            line += &shown(model, &report, expected);
+            line += &word;
             if enumerate {
                 let (same, word) = compare(&test.program, model);
                 is_same &= same;
@@ -94,14 +97,34 @@ fn run(tests: &[Litmus], quiet: bool, enumerate: bool) -> std::io::Result<usize>
         }
     }
     let also = if enumerate { format!(", {enumerated} enumerated") } else { String::new() };
-    writeln!(out, "{} tests, {} counts{also}: {different} different", tests.len(), 2 * tests.len())?;
+    writeln!(out, "{} tests, {counts} results{also}: {different} different", tests.len())?;
     Ok(different)
 }
 
-fn shown(model: Model, report: &Report, expected: u64) -> String {
+/// Is the test as expected under this model, and what is told of it?
+fn decide(test: &Litmus, model: Model) -> (bool, String) {
+    let mut met = false;
+    let report = explore(&mut test.program.clone(), &Options::of(model), |graph, end| {
+        if let (Expected::Outcome { outcome, .. }, End::Complete) = (&test.expected, end) {
+            met = met || outcome.holds(&test.program, graph);
+        }
+        ControlFlow::Continue(())
+    });
     let Report { complete, blocked, .. } = report;
-    let whole = if report.coverage() == Coverage::Everything { "" } else { ", NOT ALL OF THEM" };
-    format!(" | {}: {complete} graphs, {blocked} blocked, expected {expected}{whole}", model.name())
+    let is_whole = report.coverage() == Coverage::Everything;
+    let whole = if is_whole { "" } else { ", NOT ALL OF THEM" };
+    let found = format!(" | {}: {complete} graphs, {blocked} blocked{whole}", model.name());
+    let word = |allowed| if allowed { "allowed" } else { "forbidden" };
+    match &test.expected {
+        Expected::Graphs { rc11, sc } => {
+            let expected = if model == Model::Sc { *sc } else { *rc11 };
+            (is_whole && complete == expected, format!("{found}, expected {expected}"))
+        }
+        Expected::Outcome { allowed, .. } => {
+            let line = format!("{found}, outcome {}, expected {}", word(met), word(*allowed));
+            (is_whole && met == *allowed, line)
+        }
+    }
 }
 
 /// Are the graphs those of the enumerator? True with no word if there are too many to enumerate.

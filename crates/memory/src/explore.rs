@@ -20,13 +20,16 @@
 //! write may revisit what the thread read.
 
 mod limits;
+mod parallel;
 mod read;
 mod replay;
 mod revisit;
+mod sample;
 mod work;
 mod write;
 
 pub use limits::{Coverage, Ended, Limit, Limits};
+pub use parallel::explore_together;
 pub use work::WorkOrder;
 
 use std::ops::ControlFlow;
@@ -64,6 +67,48 @@ impl Options {
             limits: Limits::default(),
         }
     }
+}
+
+/// Shows so many random executions of the program to `visit`, until it breaks: for programs that are too
+/// large to explore. Each step, which thread goes on, what a read reads and where a write stands are chosen
+/// at random from the seed; the same graph may be met again. Nothing follows about executions that were not
+/// met.
+///
+/// C11Tester works like this: Luo, Demsky, *C11Tester: A Race Detector for C/C++ Atomics* (ASPLOS 2021).
+pub fn sample<P: Program>(
+    program: &mut P,
+    options: &Options,
+    executions: u64,
+    mut visit: impl FnMut(&Graph, End) -> ControlFlow<()>,
+) -> Report {
+    let mut explorer = match Explorer::new(program, options) {
+        Ok(explorer) => explorer,
+        Err(ended) => return Report { ended, ..Report::default() },
+    };
+    explorer.is_sampling = true;
+    explorer.report.ended = Ended::Sampled;
+    for _ in 0..executions {
+        if let Some(limit) = explorer.clockwork.spent(explorer.report.graphs()) {
+            explorer.report.ended = Ended::Limit(limit);
+            break;
+        }
+        explorer.graph = Graph::new(explorer.threads.len());
+        match explorer.execute() {
+            Ok(end) => {
+                explorer.report.count(end);
+                if visit(&explorer.graph, end).is_break() {
+                    explorer.report.ended = Ended::Stopped;
+                    break;
+                }
+            }
+            Err(Dead::NoGraph) => explorer.report.dead += 1,
+            Err(Dead::Diverged) => {
+                explorer.report.ended = Ended::Diverged;
+                break;
+            }
+        }
+    }
+    explorer.report
 }
 
 /// Which thread goes on beyond the graph.
@@ -205,6 +250,8 @@ struct Explorer<'p, P> {
     /// The part of a graph that a revisit keeps.
     part: Graph,
     work: WorkList,
+    /// Is one option chosen at random, and no other kept?
+    is_sampling: bool,
     threads: Vec<State>,
     /// How many events of the graph each thread has executed in this execution.
     executed: Vec<usize>,
@@ -230,6 +277,7 @@ impl<'p, P: Program> Explorer<'p, P> {
             graph: Graph::new(threads),
             part: Graph::new(threads),
             work: WorkList::new(options.order),
+            is_sampling: false,
             threads: vec![State::Running; threads],
             executed: vec![0; threads],
             random: Random::new(seed),

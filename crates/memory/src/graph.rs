@@ -213,8 +213,8 @@ impl Graph {
         self.used = other.used;
     }
 
-    /// Adds an event at the end of its thread, with clocks for its present source.
-    /// A write is not yet in modification order.
+    /// Adds an event at the end of its thread. A write is not yet in modification order; a read has no clocks before it
+    /// has a source.
     pub(crate) fn append(&mut self, thread: usize, draft: Draft) -> EventId {
         let id = EventId::at(self.events.len());
         let index = self.threads[thread].len();
@@ -237,9 +237,9 @@ impl Graph {
         }
         if kind == Kind::Read {
             self.places[place].reads.push(id);
-            self.label(id);
+        } else {
+            self.update_clocks(id);
         }
-        self.update_clocks(id);
         id
     }
 
@@ -279,6 +279,12 @@ impl Graph {
     /// Notes the value that a write or choice, call or return has in this execution.
     pub(crate) fn set_value(&mut self, id: EventId, value: Value) {
         self.events[id.number()].value = value;
+    }
+
+    /// Notes the initial value that the location of a read has in this execution.
+    pub(crate) fn set_initial(&mut self, read: EventId, initial: Value) {
+        let place = self.event(read).place;
+        self.places[place].initial = initial;
     }
 
     /// Notes how a read reads in this execution, and the value that its source has; and the value that the

@@ -22,7 +22,7 @@
 //!
 //! | to | read |
 //! |---|---|
-//! | explore a program | [`explore()`], [`Options`], [`Report`] |
+//! | explore a program | [`explore()`], [`explore_together`], [`sample`], [`Options`], [`Report`] |
 //! | make something explorable | [`Program`], [`Step`] |
 //! | know the model | [`Model`], [`Graph`], `docs/weak-memory.md` |
 //! | write litmus tests | [`litmus`], `docs/litmus.md` |
@@ -50,7 +50,10 @@ pub mod structures;
 
 pub use clock::{Clock, Clocks, MAX_THREADS};
 pub use event::{Access, Event, EventId, Kind, Location, Update, Value};
-pub use explore::{Coverage, End, Ended, Limit, Limits, Options, Report, Schedule, WorkOrder, explore};
+pub use explore::{
+    Coverage, End, Ended, Limit, Limits, Options, Report, Schedule, WorkOrder, explore, explore_together,
+    sample,
+};
 pub use graph::{Graph, Key, Label, Race};
 pub use ordering::{Model, Ordering};
 pub use program::{Program, Step};

@@ -3,15 +3,19 @@
 //! ```text
 //! # name | graphs under RC11 | graphs under SC | program
 //! SB+rlx|4|3|W x rlx 1; R y rlx || W y rlx 1; R x rlx
+//! # name | allowed or forbidden under RC11 | outcome | program
+//! MP|forbidden|1:a==1 & 1:b==0|W x rlx 1; W y rel 1 || R y acq a; R x rlx b
 //! ```
 //!
 //! `docs/litmus.md` has the grammar. A reader never panics: what it does not understand is a [`Diagnostic`].
 
 mod diagnostic;
+mod expected;
 mod statement;
 mod words;
 
 pub use diagnostic::Diagnostic;
+pub use expected::{Expected, Outcome};
 
 use crate::clock::MAX_THREADS;
 use crate::machine::{Code, Machine};
@@ -23,10 +27,8 @@ use words::Text;
 pub struct Litmus {
     /// Its name.
     pub name: String,
-    /// How many graphs it has under RC11, those in which a thread is blocked not counted.
-    pub rc11: u64,
-    /// The same under sequential consistency.
-    pub sc: u64,
+    /// What it expects.
+    pub expected: Expected,
     /// The program.
     pub program: Machine,
     /// Its text.
@@ -66,13 +68,13 @@ pub fn read(text: &str) -> Result<Vec<Litmus>, Vec<Diagnostic>> {
 ///
 /// A diagnostic, if it is not understood.
 pub fn read_program(text: &str) -> Result<Machine, Diagnostic> {
-    program(Text::new(text, 1, 1))
+    Ok(program(Text::new(text, 1, 1))?.0)
 }
 
 fn read_line(line: &str, number: usize) -> Result<Litmus, Diagnostic> {
     let whole = Text::new(line, number, 1);
     let fields = whole.split_at_most(4, "|");
-    let [name, rc11, sc, text] = fields.as_slice() else {
+    let [name, first, second, text] = fields.as_slice() else {
         let message = format!("{} of 4 fields", fields.len());
         return Err(whole.end().error(&message, "name|RC11|SC|program"));
     };
@@ -80,25 +82,18 @@ fn read_line(line: &str, number: usize) -> Result<Litmus, Diagnostic> {
     if name.trim().is_empty() {
         return Err(name.error("the test has no name", "a name before the first |"));
     }
+    let (program, names) = program(text)?;
+    let expected = expected::read(*first, *second, &names)?;
     Ok(Litmus {
         name: name.trim().as_str().to_string(),
-        rc11: count(*rc11)?,
-        sc: count(*sc)?,
-        program: program(text)?,
+        expected,
+        program,
         text: text.as_str().to_string(),
         line: number,
     })
 }
 
-/// The number of graphs that a test expects.
-fn count(field: Text<'_>) -> Result<u64, Diagnostic> {
-    let field = field.trim();
-    field.as_str().parse().map_err(|_| {
-        field.error(&format!("{:?} is not a number of graphs", field.as_str()), "a whole number, 0 or more")
-    })
-}
-
-fn program(text: Text<'_>) -> Result<Machine, Diagnostic> {
+fn program(text: Text<'_>) -> Result<(Machine, Names<'_>), Diagnostic> {
     let threads = text.split("||");
     if threads.len() > MAX_THREADS {
         let message = format!("the program has {} threads", threads.len());
@@ -116,5 +111,5 @@ fn program(text: Text<'_>) -> Result<Machine, Diagnostic> {
     for &thread in &names.created {
         codes[thread].waits = true;
     }
-    Ok(Machine::new(codes, Vec::new()))
+    Ok((Machine::new(codes, Vec::new()), names))
 }

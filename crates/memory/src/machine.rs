@@ -10,7 +10,8 @@ mod expression;
 pub use assembler::{Assembler, Forward, Here};
 pub use expression::{Expression, Operator};
 
-use crate::event::{Access, Location, Update, Value};
+use crate::event::{Access, Kind, Location, Update, Value};
+use crate::graph::Graph;
 use crate::ordering::Ordering;
 use crate::program::{Program, Step};
 
@@ -28,7 +29,7 @@ impl Register {
         Register((number % REGISTERS) as u8)
     }
 
-    fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
 }
@@ -145,6 +146,25 @@ impl Machine {
     #[must_use]
     pub fn register(&self, thread: usize, register: Register) -> Value {
         self.threads[thread].registers[register.index()]
+    }
+
+    /// What the registers of each thread hold at the end of the execution that a graph of this program describes.
+    #[must_use]
+    pub fn final_registers(&self, graph: &Graph) -> Vec<[Value; REGISTERS]> {
+        let mut machine = self.clone();
+        machine.restart();
+        for thread in 0..graph.thread_count().min(machine.threads.len()) {
+            for &id in graph.thread(thread) {
+                let event = graph.event(id);
+                if event.kind == Kind::Write && event.exclusive {
+                    continue;
+                }
+                machine.next(thread);
+                machine.resume(thread, event.value);
+            }
+            machine.next(thread);
+        }
+        machine.threads.iter().map(|state| state.registers).collect()
     }
 
     /// Executes what nobody else sees, up to the next step.

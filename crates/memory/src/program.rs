@@ -90,4 +90,12 @@ pub trait Program {
 
     /// The step was taken. `answer` is what it asked for, or 0.
     fn resume(&mut self, thread: usize, answer: Value);
+
+    /// A write was executed that is the newest of its location among those executed so far: from now on
+    /// memory holds this value. Called before the thread is resumed. Code that keeps real memory writes it
+    /// here, and only here: then plain reads, `get_mut` and destructors find the right value in every
+    /// execution without a data race.
+    fn stored(&mut self, location: Location, value: Value) {
+        let _ = (location, value);
+    }
 }

@@ -9,10 +9,16 @@ pub mod objects;
 
 use crate::explore::Random;
 
-/// A random program.
+/// A random program of at most seven accesses.
 #[must_use]
 pub fn program(seed: u64) -> String {
-    Generator::new(seed).program()
+    program_of(seed, 7)
+}
+
+/// A random program of at most so many accesses.
+#[must_use]
+pub fn program_of(seed: u64, accesses: usize) -> String {
+    Generator::new(seed).program(accesses)
 }
 
 struct Generator {
@@ -34,10 +40,10 @@ impl Generator {
         Generator { random, mostly_sc: seed.is_multiple_of(3), locations }
     }
 
-    fn program(&mut self) -> String {
+    fn program(&mut self, accesses: usize) -> String {
         let count = 2 + self.random.below(2);
         let mut threads = vec![Vec::new(); count];
-        let mut budget = 3 + self.random.below(5);
+        let mut budget = 3 + self.random.below(accesses.saturating_sub(2));
         for _ in 0..50 {
             let thread = self.random.below(count);
             if budget == 0 {

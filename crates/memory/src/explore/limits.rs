@@ -39,6 +39,8 @@ pub enum Ended {
     Limit(Limit),
     /// The caller stopped it.
     Stopped,
+    /// Executions were chosen at random.
+    Sampled,
     /// The program has more threads than [`MAX_THREADS`](crate::MAX_THREADS); nothing was explored.
     TooManyThreads,
     /// The program did not repeat the steps that it took before: it is not deterministic.

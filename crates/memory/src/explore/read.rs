@@ -22,10 +22,26 @@ impl<P: Program> Explorer<'_, P> {
     ) -> Result<Value, Dead> {
         let place = self.place_of(location);
         let read = self.graph.append(thread, Draft::read(place, access));
+        if self.is_sampling {
+            self.choose_source(read)?;
+        } else {
+            self.try_sources(read)?;
+        }
+        let event = *self.graph.event(read);
+        if event.exclusive {
+            self.add_update(thread, event)?;
+        }
+        Ok(event.value)
+    }
+
+    /// Gives a read, just added, the newest source, and every other one that it may have in a copy of the
+    /// graph.
+    fn try_sources(&mut self, read: EventId) -> Result<(), Dead> {
+        let place = self.graph.event(read).place;
         let floor = self.floor(read);
         let newest = self.graph.place(place).writes.len();
-        let mut chosen = None;
-        for position in (floor..=newest).rev() {
+        let mut may_be_newest = false;
+        for position in floor..=newest {
             let source = self.graph.write_at(place, position);
             self.graph.set_source(read, source);
             if let Some(other) = self.graph.competitor(read) {
@@ -38,22 +54,14 @@ impl<P: Program> Explorer<'_, P> {
             if position < newest && !self.keeps_axioms() {
                 continue;
             }
-            if chosen.is_none() {
-                chosen = Some(source);
-            } else {
+            if position < newest {
                 let copy = self.work.copy(&self.graph);
                 self.work.push(copy);
+            } else {
+                may_be_newest = true;
             }
         }
-        let source = chosen.ok_or(Dead::NoGraph)?;
-        if self.graph.event(read).source != source {
-            self.graph.set_source(read, source);
-        }
-        let event = *self.graph.event(read);
-        if event.exclusive {
-            self.add_update(thread, event)?;
-        }
-        Ok(event.value)
+        if may_be_newest { Ok(()) } else { Err(Dead::NoGraph) }
     }
 
     /// The least position that the last event of a thread, just added, may read from or be placed after.

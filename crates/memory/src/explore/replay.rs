@@ -1,7 +1,7 @@
 //! One execution: first what the graph has, in `porf` order, then whatever the threads do next.
 
 use super::{Dead, End, Explorer, Schedule, State};
-use crate::event::{EventId, Kind};
+use crate::event::{EventId, Kind, Value};
 use crate::graph::{Draft, Graph};
 use crate::ordering::Ordering;
 use crate::program::{Program, Step};
@@ -55,6 +55,8 @@ impl<P: Program> Explorer<'_, P> {
                 continue;
             }
             self.executed[thread] += usize::from(event.exclusive);
+            let write = if event.exclusive { self.graph.thread(thread)[event.index + 1] } else { id };
+            self.store(write);
             self.program.resume(thread, event.value);
         }
         if let Some((thread, event)) = updating {
@@ -62,6 +64,23 @@ impl<P: Program> Explorer<'_, P> {
             self.program.resume(thread, event.value);
         }
         Ok(())
+    }
+
+    /// Tells the program what memory holds, if this is a write and no executed write is after it.
+    pub(super) fn store(&mut self, write: EventId) {
+        let event = *self.graph.event(write);
+        if event.kind != Kind::Write {
+            return;
+        }
+        let place = self.graph.place(event.place);
+        let is_executed = |id: &EventId| {
+            let later = self.graph.event(*id);
+            later.index < self.executed[later.thread]
+        };
+        let is_newest = !place.writes.iter().rev().take_while(|&&other| other != write).any(is_executed);
+        if is_newest {
+            self.program.stored(place.location, event.value);
+        }
     }
 
     /// A thread with something left to repeat: `thread`, if it is one.
@@ -104,7 +123,11 @@ impl<P: Program> Explorer<'_, P> {
         let location = self.graph.location(id);
         match self.program.next(thread) {
             Step::Read { location: here, access } => {
-                event.kind == Kind::Read && location == Some(here) && self.graph.repeat_read(id, access)
+                if event.kind != Kind::Read || location != Some(here) {
+                    return false;
+                }
+                self.graph.set_initial(id, self.program.initial(here));
+                self.graph.repeat_read(id, access)
             }
             Step::Write { location: here, ordering, value } => {
                 self.graph.set_value(id, value);
@@ -131,7 +154,8 @@ impl<P: Program> Explorer<'_, P> {
         let count = self.threads.len();
         loop {
             let mut progress = false;
-            match self.schedule {
+            let schedule = if self.is_sampling { Schedule::Random(0) } else { self.schedule };
+            match schedule {
                 Schedule::LeftToRight => {
                     for thread in 0..count {
                         while self.advance(thread)? {
@@ -205,10 +229,7 @@ impl<P: Program> Explorer<'_, P> {
                 self.append_plain(thread, Kind::Join(other as u32), 0)
             }
             Step::Create(other) => self.append_plain(thread, Kind::Create(other as u32), 0),
-            Step::Choose(of) => {
-                self.add_choice(thread, of);
-                0
-            }
+            Step::Choose(of) => self.add_choice(thread, of),
             Step::Call { operation, argument } => {
                 self.append_plain(thread, Kind::Call(operation), argument);
                 0
@@ -223,18 +244,20 @@ impl<P: Program> Explorer<'_, P> {
         Ok(true)
     }
 
-    fn append_plain(&mut self, thread: usize, kind: Kind, value: i64) -> i64 {
+    fn append_plain(&mut self, thread: usize, kind: Kind, value: Value) -> Value {
         self.graph.append(thread, Draft::plain(kind, Ordering::NonAtomic, value));
         0
     }
 
-    /// Adds a choice: the first possibility in this execution, the others later.
-    fn add_choice(&mut self, thread: usize, of: u32) {
-        let id = self.graph.append(thread, Draft::plain(Kind::Choice(of), Ordering::NonAtomic, 0));
-        for chosen in (1..of).rev() {
+    /// Adds a choice: the first possibility in this execution, the others later; or a random one.
+    fn add_choice(&mut self, thread: usize, of: u32) -> Value {
+        let first = if self.is_sampling { self.choose(of) } else { 0 };
+        let id = self.graph.append(thread, Draft::plain(Kind::Choice(of), Ordering::NonAtomic, first));
+        for chosen in (1..of).rev().filter(|_| !self.is_sampling) {
             let mut copy = self.work.copy(&self.graph);
-            copy.set_value(id, i64::from(chosen));
+            copy.set_value(id, Value::from(chosen));
             self.work.push(copy);
         }
+        first
     }
 }

@@ -49,6 +49,11 @@ impl WorkList {
         }
     }
 
+    /// Takes the oldest graph out, if it is not the only one.
+    pub(super) fn oldest(&mut self) -> Option<Graph> {
+        if self.waiting.len() > 1 { self.waiting.pop_front() } else { None }
+    }
+
     /// A copy of `graph`, in memory that was used before.
     pub(super) fn copy(&mut self, graph: &Graph) -> Graph {
         let mut copy = self.spare.pop().unwrap_or_default();

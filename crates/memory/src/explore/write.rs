@@ -22,10 +22,18 @@ impl<P: Program> Explorer<'_, P> {
     /// that it revisits the reads that may read it.
     pub(super) fn add_write(&mut self, thread: usize, draft: Draft) -> Result<(), Dead> {
         let write = self.graph.append(thread, draft);
-        self.revisit(write);
+        if !self.is_sampling {
+            self.revisit(write);
+        }
         let newest = self.graph.place(draft.place).writes.len();
         if draft.exclusive {
             return self.place_update(write, newest);
+        }
+        if self.is_sampling {
+            self.choose_place(write)?;
+            self.executed[thread] = self.graph.thread(thread).len();
+            self.store(write);
+            return Ok(());
         }
         for index in self.floor(write)..newest {
             if self.graph.splits_update(draft.place, index) {
@@ -39,6 +47,8 @@ impl<P: Program> Explorer<'_, P> {
             self.graph.remove_write(write, index);
         }
         self.graph.insert_write(write, newest);
+        self.executed[thread] = self.graph.thread(thread).len();
+        self.store(write);
         Ok(())
     }
 
@@ -51,6 +61,11 @@ impl<P: Program> Explorer<'_, P> {
         }
         let position = self.graph.position(place, self.graph.event(read).source);
         self.graph.insert_write(write, position);
-        if position < newest && !self.keeps_axioms() { Err(Dead::NoGraph) } else { Ok(()) }
+        if position < newest {
+            return if self.keeps_axioms() { Ok(()) } else { Err(Dead::NoGraph) };
+        }
+        self.executed[thread] = self.graph.thread(thread).len();
+        self.store(write);
+        Ok(())
     }
 }

@@ -29,41 +29,42 @@ impl Sequential for Object {
     }
 
     fn step(&self, state: &Vec<Value>, operation: &Operation, next: &mut Vec<Vec<Value>>) {
-        let mut after = state.clone();
-        let result = match (self, operation.operation) {
-            (Object::Bounded(capacity), 0) => {
-                let has_space = state.len() < *capacity;
-                if has_space {
-                    after.push(operation.argument);
-                }
-                Value::from(has_space)
+        let (oldest, newest) = (state.first().copied(), state.last().copied());
+        let has_space = !matches!(self, Object::Bounded(capacity) if state.len() >= *capacity);
+        // What it answers, and what it does to the state.
+        let (result, effect) = match (self, operation.operation) {
+            (Object::Bounded(_), 0) => {
+                (Value::from(has_space), if has_space { Effect::Add } else { Effect::None })
             }
-            (Object::Register, 0) => {
-                after = vec![operation.argument];
-                0
-            }
-            (Object::Register, _) => state.first().copied().unwrap_or(0),
-            (Object::Counter, _) => {
-                let count = state.first().copied().unwrap_or(0);
-                after = vec![count + 1];
-                count
-            }
-            (_, 0) => {
-                after.push(operation.argument);
-                0
-            }
-            (Object::Stack, _) | (Object::Deque, 1) => after.pop().unwrap_or(0),
-            (Object::Deque, _) if operation.result == Some(-1) => -1,
+            (Object::Register, 0) => (0, Effect::Replace(operation.argument)),
+            (Object::Register, _) => (oldest.unwrap_or(0), Effect::None),
+            (Object::Counter, _) => (oldest.unwrap_or(0), Effect::Replace(oldest.unwrap_or(0) + 1)),
+            (_, 0) => (0, Effect::Add),
+            (Object::Deque, 2) if operation.result == Some(-1) => (-1, Effect::None),
+            (Object::Stack, _) | (Object::Deque, 1) => (newest.unwrap_or(0), Effect::RemoveNewest),
             (Object::Queue | Object::Deque | Object::Bounded(_), _) => {
-                if state.is_empty() {
-                    0
-                } else {
-                    after.remove(0)
-                }
+                (oldest.unwrap_or(0), Effect::RemoveOldest)
             }
         };
-        if operation.result.is_none_or(|expected| expected == result) {
-            next.push(after);
+        if operation.result.is_some_and(|expected| expected != result) {
+            return;
         }
+        let mut after = state.clone();
+        match effect {
+            Effect::None => {}
+            Effect::Add => after.push(operation.argument),
+            Effect::Replace(value) => after = vec![value],
+            Effect::RemoveNewest => _ = after.pop(),
+            Effect::RemoveOldest => _ = (!after.is_empty()).then(|| after.remove(0)),
+        }
+        next.push(after);
     }
+}
+
+enum Effect {
+    None,
+    Add,
+    Replace(Value),
+    RemoveNewest,
+    RemoveOldest,
 }

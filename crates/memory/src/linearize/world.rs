@@ -8,6 +8,7 @@
 
 use super::Placed;
 use crate::axioms::Relations;
+use crate::clock::Clock;
 use crate::event::EventId;
 use crate::graph::Graph;
 use crate::ordering::Model;
@@ -179,19 +180,39 @@ fn mark_events(operations: &[Placed]) -> Vec<Option<EventId>> {
     operations.iter().flat_map(|placed| [Some(placed.begin), placed.end]).collect()
 }
 
+/// A call or return that the graph has.
+struct Mark<'g> {
+    number: usize,
+    thread: usize,
+    index: usize,
+    hb: &'g Clock,
+    porf: &'g Clock,
+}
+
 fn marks(graph: &Graph, operations: &[Placed]) -> Marks {
     let events = mark_events(operations);
+    let present: Vec<Mark<'_>> = events
+        .iter()
+        .enumerate()
+        .filter_map(|(number, &mark)| {
+            let (event, clocks) = (graph.event(mark?), graph.clocks(mark?));
+            let (thread, index) = (event.thread, event.index);
+            Some(Mark { number, thread, index, hb: &clocks.hb, porf: &clocks.porf })
+        })
+        .collect();
     let mut marks = Marks::empty(events.len());
-    for (to, mark) in events.iter().enumerate() {
-        let Some(mark) = *mark else { continue };
-        let clocks = graph.clocks(mark);
-        for (from, other) in events.iter().enumerate() {
-            let Some(other) = other.filter(|&other| other != mark) else { continue };
-            *marks.row_mut(HB, from) |= u64::from(graph.is_in(other, &clocks.hb)) << to;
-            *marks.row_mut(PORF, from) |= u64::from(graph.is_in(other, &clocks.porf)) << to;
+    for from in &present {
+        let (mut hb, mut porf) = (0, 0);
+        for to in &present {
+            if to.number != from.number {
+                hb |= u64::from(to.hb.contains(from.thread, from.index)) << to.number;
+                porf |= u64::from(to.porf.contains(from.thread, from.index)) << to.number;
+            }
         }
+        *marks.row_mut(HB, from.number) = hb;
+        *marks.row_mut(PORF, from.number) = porf;
     }
-    add_across(graph, &events, &mut marks);
+    add_across(graph, &present, &mut marks);
     marks
 }
 
@@ -200,32 +221,32 @@ fn marks(graph: &Graph, operations: &[Placed]) -> Marks {
 /// The accesses of one location have ranks: the k-th write has 2k, a read of it 2k + 1. One is `eco`-before
 /// another exactly if its rank is less. So there is a path from one mark to another iff at some location the
 /// least rank that happens after the first is less than the greatest that happens before the second.
-fn add_across(graph: &Graph, events: &[Option<EventId>], marks: &mut Marks) {
-    let mut least = vec![usize::MAX; events.len()];
-    let mut greatest = vec![None; events.len()];
+fn add_across(graph: &Graph, present: &[Mark<'_>], marks: &mut Marks) {
+    let mut least = vec![0; present.len()];
+    let mut greatest = vec![0; present.len()];
     for (number, place) in graph.places().iter().enumerate() {
+        if place.writes.len() + place.reads.len() < 2 || place.writes.is_empty() {
+            continue;
+        }
         least.fill(usize::MAX);
-        greatest.fill(None);
+        greatest.fill(0);
         let writes = place.writes.iter().enumerate().map(|(k, &write)| (write, 2 * (k + 1)));
         let rank = |read: EventId| 2 * graph.position(number, graph.event(read).source) + 1;
         let reads = place.reads.iter().map(|&read| (read, rank(read)));
         for (access, rank) in writes.chain(reads) {
             let past = &graph.clocks(access).hb;
-            for (k, mark) in events.iter().enumerate() {
-                let Some(mark) = *mark else { continue };
-                if graph.is_in(mark, past) {
+            let (thread, index) = (graph.event(access).thread, graph.event(access).index);
+            for (k, mark) in present.iter().enumerate() {
+                if past.contains(mark.thread, mark.index) {
                     least[k] = least[k].min(rank);
-                } else if graph.is_in(access, &graph.clocks(mark).hb) {
-                    greatest[k] = greatest[k].max(Some(rank));
+                } else if mark.hb.contains(thread, index) {
+                    greatest[k] = greatest[k].max(rank);
                 }
             }
         }
-        for (from, least) in least.iter().enumerate() {
-            for (to, greatest) in greatest.iter().enumerate() {
-                if greatest.is_some_and(|greatest| *least < greatest) {
-                    *marks.row_mut(ACROSS, from) |= 1 << to;
-                }
-            }
+        for (from, least) in present.iter().zip(&least) {
+            let reached = present.iter().zip(&greatest).filter(|(_, greatest)| *least < **greatest);
+            *marks.row_mut(ACROSS, from.number) |= reached.fold(0, |row, (to, _)| row | 1 << to.number);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Diagnostic;
 use super::words::Text;
-use crate::event::Value;
+use crate::event::{Location, Value};
 use crate::machine::{Change, Expression, Instruction, Operator, REGISTERS, Register};
 use crate::ordering::Ordering;
 
@@ -27,6 +27,16 @@ pub(super) struct Names<'a> {
 impl<'a> Names<'a> {
     pub(super) fn new(threads: usize) -> Names<'a> {
         Names { locations: Vec::new(), threads, created: Vec::new() }
+    }
+
+    pub(super) fn has_thread(&self, thread: usize) -> bool {
+        thread < self.threads
+    }
+
+    /// The location of that name, if there is one.
+    pub(super) fn known(&self, name: &str) -> Option<Location> {
+        let index = self.locations.iter().position(|known| *known == name)?;
+        Some(Location(index as u64))
     }
 
     fn location(&mut self, name: &'a str) -> Value {
@@ -282,7 +292,7 @@ fn number(text: Text<'_>) -> Result<(Expression, Text<'_>), Diagnostic> {
 }
 
 /// A register at the beginning of the text.
-fn register(text: Text<'_>) -> Option<(Register, Text<'_>)> {
+pub(super) fn register(text: Text<'_>) -> Option<(Register, Text<'_>)> {
     let letter = text.as_str().bytes().next()?;
     let number = usize::from(letter.checked_sub(b'a')?);
     let rest = text.while_in(|c| c.is_ascii_alphabetic());

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use linpoint_memory::litmus::{self, Litmus};
-use linpoint_memory::{Coverage, Model, Options, explore, oracle};
+use linpoint_memory::litmus::{self, Expected, Litmus};
+use linpoint_memory::{Coverage, End, Model, Options, explore, oracle};
 
 fn tests_of(file: &str) -> Vec<Litmus> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/litmus").join(file);
@@ -16,7 +16,8 @@ fn check_counts(file: &str, at_least: usize) {
     let tests = tests_of(file);
     assert!(tests.len() >= at_least, "{file} has {} tests", tests.len());
     for test in tests {
-        for (model, expected) in [(Model::Rc11, test.rc11), (Model::Sc, test.sc)] {
+        let Expected::Graphs { rc11, sc } = test.expected else { panic!("{} expects no counts", test.name) };
+        for (model, expected) in [(Model::Rc11, rc11), (Model::Sc, sc)] {
             let report =
                 explore(&mut test.program.clone(), &Options::of(model), |_, _| ControlFlow::Continue(()));
             assert_eq!(report.complete, expected, "{} under {}", test.name, model.name());
@@ -41,11 +42,28 @@ fn shapes_have_their_counts() {
 }
 
 #[test]
+fn outcomes_are_those_of_dat3m() {
+    let tests = tests_of("dat3m.litmus");
+    assert!(tests.len() >= 130, "{} tests", tests.len());
+    for test in tests {
+        let Expected::Outcome { allowed, outcome } = &test.expected else {
+            panic!("{} expects no outcome", test.name)
+        };
+        let mut met = false;
+        let _ = explore(&mut test.program.clone(), &Options::of(Model::Rc11), |graph, end| {
+            met |= end == End::Complete && outcome.holds(&test.program, graph);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(met, *allowed, "{}", test.name);
+    }
+}
+
+#[test]
 fn graphs_of_the_corpus_are_those_of_the_enumerator() {
     let mut compared = 0;
     for test in tests_of("shapes.litmus").into_iter().chain(tests_of("genmc.litmus")) {
         // The largest ones take the enumerator long: `cargo xtask litmus --enumerate` has them.
-        if test.rc11 > 100 {
+        if matches!(test.expected, Expected::Graphs { rc11, .. } if rc11 > 100) {
             continue;
         }
         for model in Model::ALL {

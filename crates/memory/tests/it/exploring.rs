@@ -1,12 +1,14 @@
 //! Limits are honest, failures stop nobody else, and a program that does not repeat itself is noticed.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use linpoint_memory::machine::{Code, Expression, Instruction, Machine, Operator, Register};
 use linpoint_memory::{
-    Access, Coverage, End, Ended, Location, MAX_THREADS, Model, Options, Ordering, Program, Report, Step,
-    Value, explore, litmus,
+    Access, Coverage, End, Ended, Graph, Key, Location, MAX_THREADS, Model, Options, Ordering, Program,
+    Report, Schedule, Step, Value, explore, explore_together, litmus, random, sample,
 };
 
 fn report(text: &str, change: impl Fn(&mut Options)) -> Report {
@@ -165,4 +167,83 @@ fn the_last_in_order_keeps_the_work_list_short() {
 #[test]
 fn no_execution_is_wasted_on_competing_updates() {
     assert_eq!(report("U x rlx 1; U x rlx 1 || U x rlx 1; U x rlx 1", |_| ()).dead, 0);
+}
+
+#[test]
+fn random_executions_are_among_all_and_reach_all() {
+    for seed in 0..40 {
+        let text = random::program(seed);
+        let mut program = litmus::read_program(&text).expect("in the notation");
+        for model in Model::ALL {
+            let mut options = Options::of(model);
+            let mut keys = |sampling: bool| {
+                let mut keys = BTreeSet::new();
+                let visit = |graph: &Graph, _| {
+                    keys.insert(graph.key());
+                    ControlFlow::Continue(())
+                };
+                options.schedule = Schedule::Random(seed);
+                let report = if sampling {
+                    sample(&mut program, &options, 2_000, visit)
+                } else {
+                    explore(&mut program, &options, visit)
+                };
+                assert_eq!(report.dead, 0);
+                assert_eq!(report.coverage() == Coverage::Part, sampling);
+                keys
+            };
+            let (all, some) = (keys(false), keys(true));
+            assert!(some.is_subset(&all), "{text}");
+            assert!(some.len() * 10 >= all.len() * 9, "{text}: {} of {}", some.len(), all.len());
+        }
+    }
+}
+
+/// The graphs that so many workers meet, and what is reported.
+fn together(text: &str, workers: usize, options: &Options) -> (Vec<Key>, Report) {
+    let program = litmus::read_program(text).expect("in the notation");
+    let met = Mutex::new(Vec::new());
+    let report = explore_together(&mut vec![program; workers], options, |graph, _| {
+        met.lock().expect("nobody panics").push(graph.key());
+        ControlFlow::Continue(())
+    });
+    let mut met = met.into_inner().expect("nobody panics");
+    met.sort();
+    (met, report)
+}
+
+#[test]
+fn several_workers_meet_the_same_graphs() {
+    for text in
+        [SB, &["U x rlx 1"; 5].join(" || "), "R x rlx a; A a==2; W y rlx 1 || W x rlx 1 || R y rlx", ""]
+    {
+        for model in Model::ALL {
+            let options = Options::of(model);
+            let (alone, report) = together(text, 1, &options);
+            assert_eq!(report.coverage(), Coverage::Everything);
+            for workers in [2, 3, 8] {
+                let (met, report) = together(text, workers, &options);
+                assert_eq!((&met, report.coverage()), (&alone, Coverage::Everything));
+                assert_eq!(report.graphs(), met.len() as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn limits_hold_for_all_workers_together() {
+    let mut options = Options::of(Model::Rc11);
+    options.limits.graphs = 50;
+    let (met, report) = together(&["U x rlx 1"; 5].join(" || "), 4, &options);
+    assert_eq!((met.len(), report.coverage()), (50, Coverage::Part));
+    assert!(matches!(report.ended, Ended::Limit(_)));
+}
+
+#[test]
+fn a_worker_that_breaks_stops_all() {
+    let program = litmus::read_program(&["U x rlx 1"; 6].join(" || ")).expect("in the notation");
+    let report =
+        explore_together(&mut vec![program; 4], &Options::of(Model::Rc11), |_, _| ControlFlow::Break(()));
+    assert_eq!((report.ended, report.coverage()), (Ended::Stopped, Coverage::Part));
+    assert!(report.graphs() <= 4);
 }

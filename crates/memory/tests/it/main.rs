@@ -4,6 +4,7 @@ mod agreement;
 mod clients;
 mod corpus;
 mod exploring;
+mod native;
 mod notation;
 mod shapes;
 mod structures;

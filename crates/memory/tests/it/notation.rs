@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use linpoint_memory::litmus::{self, Diagnostic};
+use linpoint_memory::litmus::{self, Diagnostic, Expected};
 use linpoint_memory::{Model, Options, explore};
 
 #[track_caller]
@@ -25,17 +25,21 @@ fn comments_and_blank_lines_are_skipped() {
     let text = "\u{feff}# a comment\n\n  \t\r\nSB |4| 3 | W x rlx 1; R y rlx || W y rlx 1; R x rlx # SB\r\n";
     let tests = litmus::read(text).expect("one test");
     assert_eq!(tests.len(), 1);
-    assert_eq!((tests[0].name.as_str(), tests[0].rc11, tests[0].sc, tests[0].line), ("SB", 4, 3, 4));
+    assert_eq!((tests[0].name.as_str(), tests[0].line), ("SB", 4));
+    assert_eq!(tests[0].expected, Expected::Graphs { rc11: 4, sc: 3 });
 }
 
 #[test]
 fn errors_say_where_and_what() {
     check_error("", "1:1: no litmus test in the file; expected: name|RC11|SC|program");
     check_error("SB|4", "1:5: 2 of 4 fields; expected: name|RC11|SC|program");
-    check_error("A|x|3|R x rlx", "1:3: \"x\" is not a number of graphs; expected: a whole number, 0 or more");
+    check_error(
+        "A|x|3|R x rlx",
+        "1:3: \"x\" is not a number of graphs; expected: a whole number, 0 or more; or allowed or forbidden, and an outcome",
+    );
     check_error(
         "A|-1|3|R x rlx",
-        "1:3: \"-1\" is not a number of graphs; expected: a whole number, 0 or more",
+        "1:3: \"-1\" is not a number of graphs; expected: a whole number, 0 or more; or allowed or forbidden, and an outcome",
     );
     check_error(" |1|1|R x rlx", "1:1: the test has no name; expected: a name before the first |");
     check_error(
@@ -59,6 +63,19 @@ fn errors_say_where_and_what() {
         "A|1|1|W x rlx 99999999999999999999",
         "1:15: 99999999999999999999 is too large; expected: a number of 64 bits",
     );
+}
+
+#[test]
+fn outcomes_are_read() {
+    for wrong in ["2:a==1", "0:y==1", "z==1", "0:a=1", "0:a==b", "", "a==1 & "] {
+        let text = format!("A|allowed|{wrong}|W x rlx 1; R x rlx a || R y rlx b");
+        assert_eq!(litmus::read(&text).expect_err(wrong).len(), 1, "{wrong}");
+    }
+    let text = "A|forbidden| 0:a==1 & 1:b==-1 & x == 1 |W x rlx 1; R x rlx a || R y rlx b";
+    assert!(matches!(
+        litmus::read(text).expect("a test")[0].expected,
+        Expected::Outcome { allowed: false, .. }
+    ));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::ops::ControlFlow;
 
+use linpoint_memory::Ordering::{AcqRel, Acquire, NonAtomic, Relaxed, Release, SeqCst};
+use linpoint_memory::machine::{Assembler, Expression, Machine, Operator};
 use linpoint_memory::structures::Operation::{self, Put, Steal, Take};
 use linpoint_memory::structures::{Failed, Marks, Structure};
 use linpoint_memory::{Coverage, Model, Options, explore};
@@ -117,4 +119,105 @@ fn a_deque_without_its_fence_loses_an_item_twice() {
     }
     assert_eq!(twice(&structure.orderings()), 0);
     assert!(twice(&weak) > 0);
+}
+
+/// The deque of GenMC's tests `chase-lev` and `dq`. One thread pushes, pops and pushes so many times; others steal so
+/// many times each. The bottom is at 0, the top at 1, ten plain cells from 10 on.
+fn deque_of_genmc(owner: [i64; 3], thieves: &[i64]) -> Machine {
+    let cell = |index: Expression| index.with(Operator::Remainder, 10).with(Operator::Add, 10);
+    let mut code = Assembler::new();
+    for (phase, times) in owner.into_iter().enumerate() {
+        for k in 0..times {
+            code.release_registers();
+            let bottom = code.load(0, Relaxed);
+            if phase != 1 {
+                let top = code.load(1, Acquire);
+                let full = code.leave_unless(bottom.with(Operator::Subtract, top).with(Operator::Less, 10));
+                code.store(cell(bottom.into()), k, NonAtomic);
+                code.store(0, bottom.cell(1), Release);
+                code.land([full]);
+                continue;
+            }
+            code.store(0, bottom.cell(-1), Relaxed);
+            code.fence(SeqCst);
+            let top = code.load(1, Relaxed);
+            let size = bottom.with(Operator::Subtract, top);
+            let empty = code.leave_unless(size.clone().with(Operator::Greater, 0));
+            code.load(cell(bottom.cell(-1)), NonAtomic);
+            let several = code.leave_unless(size.with(Operator::Equal, 1));
+            code.compare_exchange(1, top, top.cell(1), (AcqRel, AcqRel));
+            code.land([empty]);
+            code.store(0, bottom, Relaxed);
+            code.land([several]);
+        }
+    }
+    let mut codes = vec![code.finish()];
+    for &times in thieves {
+        let mut thief = Assembler::new();
+        for _ in 0..times {
+            thief.release_registers();
+            let top = thief.load(1, Relaxed);
+            thief.fence(SeqCst);
+            let bottom = thief.load(0, Acquire);
+            let empty = thief.leave_unless(bottom.with(Operator::Greater, top));
+            thief.load(cell(top.into()), NonAtomic);
+            thief.compare_exchange(1, top, top.cell(1), (Release, Release));
+            thief.land([empty]);
+        }
+        codes.push(thief.finish());
+    }
+    Machine::new(codes, Vec::new())
+}
+
+/// The ring buffer of FreeBSD, GenMC's test `buf_ring`: three threads enqueue a message and dequeue one. Heads and tails
+/// are plain but for the compare-exchange. Where a turn fails the thread is blocked.
+fn buf_ring_of_genmc() -> Machine {
+    let (producer_head, producer_tail, consumer_head, consumer_tail) = (0, 1, 2, 3);
+    let mut code = Assembler::new();
+    let message = code.allocate(1);
+    code.store(message, 1, NonAtomic);
+    let head = code.load(producer_head, NonAtomic);
+    let tail = code.load(consumer_tail, NonAtomic);
+    let full = code.leave_unless(head.cell(1).with(Operator::Different, tail));
+    let won = code.compare_exchange(producer_head, head, head.cell(1), (AcqRel, AcqRel));
+    code.assume(won);
+    code.fence(SeqCst);
+    code.store(head.cell(10), message, NonAtomic);
+    let turn = code.load(producer_tail, NonAtomic);
+    code.assume(turn.with(Operator::Equal, head));
+    code.store(producer_tail, head.cell(1), NonAtomic);
+    let enqueued = code.leave();
+    code.land([full]);
+    code.store(message, 2, NonAtomic);
+    code.land([enqueued]);
+    let head = code.load(consumer_head, NonAtomic);
+    let tail = code.load(producer_tail, NonAtomic);
+    let empty = code.leave_unless(head.with(Operator::Different, tail));
+    let won = code.compare_exchange(consumer_head, head, head.cell(1), (AcqRel, AcqRel));
+    code.assume(won);
+    let found = code.load(head.cell(10), Relaxed);
+    let turn = code.load(consumer_tail, NonAtomic);
+    code.assume(turn.with(Operator::Equal, head));
+    code.fence(SeqCst);
+    code.store(consumer_tail, head.cell(1), NonAtomic);
+    let nothing = code.leave_unless(found);
+    code.load(found, NonAtomic);
+    code.land([empty, nothing]);
+    Machine::new(vec![code.finish(); 3], Vec::new())
+}
+
+#[track_caller]
+fn check_counts(program: &Machine, rc11: u64, sc: u64) {
+    for (model, expected) in [(Model::Rc11, rc11), (Model::Sc, sc)] {
+        let options = Options::of(model);
+        let report = explore(&mut program.clone(), &options, |_, _| ControlFlow::Continue(()));
+        assert_eq!(report.complete, expected, "{}", model.name());
+    }
+}
+
+#[test]
+fn structures_of_genmc_have_its_counts() {
+    check_counts(&deque_of_genmc([5, 3, 2], &[1]), 65, 59);
+    check_counts(&deque_of_genmc([2, 1, 1], &[2, 1]), 1_924, 1_373);
+    check_counts(&buf_ring_of_genmc(), 1_218, 273);
 }
