@@ -81,8 +81,9 @@ fn put(file: &Path, text: &str) -> io::Result<()> {
 fn manifest(version: &str, facade: &Path) -> String {
     format!(
         "[package]\nname = \"loom\"\nversion = \"{version}\"\nedition = \"2021\"\n\n[features]\nfutures = []\n\
-         checkpoint = []\n\n[dependencies]\nlinpoint-loom = {{ path = {:?} }}\n\n[workspace]\n",
-        facade.display().to_string()
+         checkpoint = []\n\n[dependencies]\nlinpoint-loom = {{ path = {:?}{} }}\n\n[workspace]\n",
+        facade.display().to_string(),
+        if cfg!(target_os = "linux") { "" } else { ", features = [\"default-stack\"]" }
     )
 }
 

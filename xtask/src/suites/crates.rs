@@ -149,22 +149,40 @@ fn has_feature(manifest: &str) -> bool {
 
 /// The targets whose sources mention loom: the library, and tests.
 fn targets(folder: &Path) -> Vec<String> {
-    fn mentions(path: &Path) -> bool {
+    fn mentions(path: &Path, words: &[&str]) -> bool {
         if path.is_dir() {
             return fs::read_dir(path)
-                .is_ok_and(|mut all| all.any(|one| one.is_ok_and(|one| mentions(&one.path()))));
+                .is_ok_and(|mut all| all.any(|one| one.is_ok_and(|one| mentions(&one.path(), words))));
         }
         path.extension().is_some_and(|extension| extension == "rs")
-            && fs::read_to_string(path).is_ok_and(|text| text.contains("loom") && text.contains("model"))
+            && fs::read_to_string(path).is_ok_and(|text| words.iter().all(|word| text.contains(word)))
     }
     let mut targets = Vec::new();
-    if mentions(&folder.join("src")) {
+    if mentions(&folder.join("src"), &["loom", "model"]) {
         targets.push("--lib".to_owned());
+    }
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    if manifest.contains("\nautotests = false\n") {
+        for entry in manifest.split("\n[[test]]\n").skip(1) {
+            let value = |key: &str| {
+                let line = entry
+                    .lines()
+                    .take_while(|line| !line.starts_with('['))
+                    .find(|line| line.starts_with(key))?;
+                line.split('"').nth(1)
+            };
+            if let (Some(name), Some(path)) = (value("name ="), value("path ="))
+                && mentions(&folder.join(path), &["loom"])
+            {
+                targets.extend(["--test".to_owned(), name.to_owned()]);
+            }
+        }
+        return targets;
     }
     for test in fs::read_dir(folder.join("tests")).into_iter().flatten().flatten() {
         let path = test.path();
         let name = path.file_stem().and_then(|name| name.to_str());
-        if let Some(name) = name.filter(|_| path.extension().is_some() && mentions(&path)) {
+        if let Some(name) = name.filter(|_| path.extension().is_some() && mentions(&path, &["loom"])) {
             targets.extend(["--test".to_owned(), name.to_owned()]);
         }
     }

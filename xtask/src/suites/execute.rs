@@ -202,12 +202,50 @@ fn timed(command: Command, limit: Duration) -> Ran {
     Ran { end, time, text }
 }
 
+/// Tools for benchmarks and the like, which crates have among the dependencies of their tests: to optimise them takes longer
+/// than everything else.
+const TOOLS: &[&str] = &[
+    "aho-corasick",
+    "ciborium",
+    "clap",
+    "clap_builder",
+    "clap_lex",
+    "criterion",
+    "criterion-plot",
+    "half",
+    "itertools",
+    "plotters",
+    "plotters-svg",
+    "rayon",
+    "rayon-core",
+    "regex",
+    "regex-automata",
+    "regex-syntax",
+    "serde",
+    "serde_core",
+    "serde_json",
+    "zerocopy",
+    "proptest",
+    "rand",
+    "rand_chacha",
+    "syn",
+    "futures-util",
+    "nix",
+    "memchr",
+    "walkdir",
+    "tempfile",
+    "rustix",
+];
+
 /// Builds the tests, and returns the binaries.
 fn build(folder: &Path, one: &Crate, under: Under) -> Result<Vec<PathBuf>, String> {
     let file = one.folder.join("Cargo.lock");
     let lock = fs::read_to_string(&file).ok();
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--release", "--message-format", "json"]).args(&one.options);
+    for tool in TOOLS {
+        command.args(["--config", &format!("profile.release.package.{tool:?}.opt-level=0")]);
+    }
     let target = match under {
         Under::Loom => folder.join("with-loom"),
         Under::Ours => folder.join("with-linpoint"),
