@@ -40,7 +40,13 @@ fn sizes_and_objects_are_chosen_behind_the_name() {
 #[track_caller]
 fn refused(spec: &str, history: &[u8], says: &str) {
     let ran = linpoint(&["check", "-", "--spec", spec], history);
-    assert!(ran.code == 2 && ran.err.contains(says) && ran.out.is_empty(), "{}: {}{}", ran.code, ran.out, ran.err);
+    assert!(
+        ran.code == 2 && ran.err.contains(says) && ran.out.is_empty(),
+        "{}: {}{}",
+        ran.code,
+        ran.out,
+        ran.err
+    );
 }
 
 #[test]
@@ -77,11 +83,14 @@ fn a_mistake_of_the_specification_is_no_violation() {
     let history: Vec<String> = (0..3)
         .map(|n| format!(r#"{{"process":1,"op":"push","arg":1,"call":{},"return":{}}}"#, 2 * n, 2 * n + 1))
         .collect();
-    let ran = linpoint(
-        &["check", "-", "--spec", file.to_str().expect("text")],
-        history.join("\n").as_bytes(),
+    let ran =
+        linpoint(&["check", "-", "--spec", file.to_str().expect("text")], history.join("\n").as_bytes());
+    assert!(
+        ran.code == 3 && ran.out.contains("goes wrong in line 5: index 2 out of bounds"),
+        "{}{}",
+        ran.out,
+        ran.err
     );
-    assert!(ran.code == 3 && ran.out.contains("goes wrong in line 5: index 2 out of bounds"), "{}{}", ran.out, ran.err);
     // An `assert` says that the operation cannot happen here.
     let text = "spec X {\n  shared n: int\n  op pop() {\n    assert n > 0\n    n = n - 1\n  }\n}\n";
     let file = scratch("assert.lin", text.as_bytes());
