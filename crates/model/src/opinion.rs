@@ -34,6 +34,11 @@ pub struct Budget {
     pub seed: u64,
 }
 
+impl Budget {
+    /// What takes longer than this is not looked at whole.
+    pub const LONGEST: Duration = Duration::from_secs(10);
+}
+
 impl Default for Budget {
     /// About a second.
     fn default() -> Budget {

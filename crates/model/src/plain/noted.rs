@@ -1,8 +1,10 @@
 //! Which operations were seen to return, and which steps were taken: of an operation that never returns, a proof says nothing.
 
 use linpoint_lang::Program;
-use linpoint_lang::program::{NodeId, OpId};
+use linpoint_lang::program::{Exit, NodeId, OpId};
 use rustc_hash::FxHashSet;
+
+use crate::opinion::Budget;
 
 /// What was noted of each operation, over all scopes that were looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct Noted {
     called: Vec<bool>,
     /// Was it called in a scope of which every run was seen?
     whole: Vec<bool>,
+    /// Has it a return at all?
+    returns: Vec<bool>,
     /// The steps that were taken.
     taken: FxHashSet<(NodeId, usize)>,
 }
@@ -28,24 +32,35 @@ impl Noted {
     #[must_use]
     pub fn new(program: &Program) -> Noted {
         let count = program.operations.len();
+        let mut returns = vec![false; count];
+        for node in program.nodes.iter().filter(|node| node.op.index() < count) {
+            returns[node.op.index()] |= node.edges.iter().any(|edge| matches!(edge.exit, Exit::Return(_)));
+        }
         Noted {
             returned: vec![false; count],
             called: vec![false; count],
             whole: vec![false; count],
+            returns,
             ..Noted::default()
         }
     }
 
-    /// Operations of which no run returns, although every run was seen of somebody who calls them.
+    /// Operations of which no run returns, although every run was seen of somebody who calls them; and those that have no return.
     #[must_use]
     pub fn never_return(&self) -> Vec<OpId> {
-        self.all(|op| !self.returned[op] && self.whole[op])
+        self.all(|op| !self.returned[op] && (self.whole[op] || !self.returns[op]))
     }
 
     /// Operations that were not seen to return, of which not every run was seen.
     #[must_use]
     pub fn unseen(&self) -> Vec<OpId> {
-        self.all(|op| !self.returned[op] && !self.whole[op])
+        self.all(|op| !self.returned[op] && !self.whole[op] && self.returns[op])
+    }
+
+    /// Was all looked at that a budget allows? Where there was a long time for it, because a program is slow, a tenth will do.
+    #[must_use]
+    pub fn is_enough(&self, budget: &Budget) -> bool {
+        self.finished || budget.time >= Budget::LONGEST && self.states >= budget.states / 10
     }
 
     /// Did some operation return in some run?

@@ -206,7 +206,7 @@ fn what_never_returns() {
     assert!(!noted.something_returned() && noted.unseen().is_empty());
     // It counts for ever: there is always another state.
     let object = program(
-        "object C : counter { shared c: int; op inc() { return } op get() -> int { x = 0; loop { x = x + 1 } } }",
+        "object C : counter { shared c: int; op inc() { return } op get() -> int { x = 0; loop { x = x + 1; if x < 0 { return x } } } }",
     );
     let mut noted = Noted::new(&object);
     let workload = Workload::general(&object, 2, 1);
