@@ -182,6 +182,10 @@ struct Lowerer<'a> {
     initial: bool,
     /// The procedures that are called.
     called: BTreeSet<String>,
+    /// Where the operation calls the procedure that is being inlined.
+    outermost: Option<Span>,
+    /// There are more steps or locals than there is room for: that was said, and nothing more is lowered.
+    full: bool,
     /// The names that each operation knows, for annotations.
     root_scopes: Vec<FxHashMap<String, LocalId>>,
 }
@@ -191,6 +195,9 @@ impl<'a> Lowerer<'a> {
         self.declare(&object.members);
         let (operations, init) = self.routines(&object.members);
         let mut program = self.assemble(&object.name.text, operations, init);
+        if self.full {
+            return program;
+        }
         program.spec = self.spec(object, &program);
         program.annotations = self.annotations(object, &program);
         program.clients = self.clients(object, &program);
@@ -249,6 +256,10 @@ impl<'a> Lowerer<'a> {
             clients: Vec::new(),
             annotations: Annotations::default(),
         };
+        // Of a part nothing can be said.
+        if self.full {
+            return program;
+        }
         self.finish_graph(&mut program);
         self.note_frees(&mut program);
         program
@@ -260,6 +271,15 @@ impl<'a> Lowerer<'a> {
             erase::check(program, &mut self.wrong);
             prophecy::check(program, &mut self.wrong);
             flow::check(program, &mut self.wrong);
+        }
+    }
+
+    /// Says once that something is too large, at the call that makes it so, if it is one.
+    fn overflow(&mut self, span: Span, message: &str) {
+        if !std::mem::replace(&mut self.full, true) {
+            let span = self.outermost.unwrap_or(span);
+            let help = "procedures are inlined: call fewer of them, or make them shorter";
+            self.error(code::RECURSION, span, message, help);
         }
     }
 

@@ -69,6 +69,21 @@ impl Workload {
         Some(Workload { threads: (0..threads).map(calls).collect(), values: 2 })
     }
 
+    /// Does it keep the rules of a lock? Who releases what they do not hold, or asks for what they hold, breaks the rules of a lock, and not the lock.
+    #[must_use]
+    pub fn keeps_rules(&self, program: &Program) -> bool {
+        let ruled = matches!(&program.spec, SpecSource::Builtin(spec) if spec.kind == Kind::Lock);
+        let Some(turns) = Workload::by_turns(program, 1, 2).filter(|_| ruled) else { return true };
+        let Some(ClientThread::Calls(turns)) = turns.threads.into_iter().next() else { return true };
+        let turns: Vec<OpId> = turns.into_iter().map(|(op, _)| op).collect();
+        self.threads.iter().all(|thread| match thread {
+            ClientThread::Calls(calls) => {
+                calls.iter().zip(turns.iter().cycle()).all(|((op, _), turn)| op == turn)
+            }
+            ClientThread::Any(_, count) => *count == 0,
+        })
+    }
+
     /// A client of the program.
     pub fn of(client: &Client) -> Workload {
         Workload { threads: client.threads.clone(), values: 2 }

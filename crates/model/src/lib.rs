@@ -61,10 +61,11 @@ pub use opinion::{
     Agreement, Budget, Refutation, Scope, Seen, second_opinion, second_opinion_noting, second_opinion_of,
 };
 pub use own::{BlockSpec, Unfit};
-pub use plain::{Noted, Plainly, Values, explore_noting, explore_plainly, walk_plainly};
+pub use plain::{Noted, Plainly, Values, explore_noting, explore_plainly, walk_noting, walk_plainly};
 pub use progress::Demand;
 pub use reach::{Reach, Reached, reach};
 pub use reference::{argument_value, result_value};
 pub use schedule::{BadSchedule, Move, Schedule};
+pub use sequential::asks_who_calls;
 pub use session::{Moved, Session, schedule_of};
 pub use trace::{Happened, TraceStep};

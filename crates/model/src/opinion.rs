@@ -6,6 +6,8 @@
 //! from a few values, negative and large ones among the numbers. Threads call whatever they like, but keep the rules of a lock. Each of these scopes is explored without any reduction
 //! ([`explore_plainly`](crate::explore_plainly)) as far as its share goes; where that does not see everything, with all reductions, which gets further; and by random runs without reductions.
 //!
+//! Of a `choose` with many values a sample is tried: the ends, the program's own numbers, and some others.
+//!
 //! Wrong is a history that is not linearizable and an error of a run. Deadlocks, progress, linearization points and claims are not looked at.
 
 use std::time::{Duration, Instant};
@@ -30,6 +32,11 @@ pub struct Budget {
     pub forgiven: fn(ErrorKind) -> bool,
     /// The seed of random runs.
     pub seed: u64,
+}
+
+impl Budget {
+    /// What takes longer than this is not looked at whole.
+    pub const LONGEST: Duration = Duration::from_secs(10);
 }
 
 impl Default for Budget {
@@ -107,7 +114,7 @@ pub fn second_opinion_of(program: &Program, workloads: &[Workload], budget: &Bud
     second_opinion_noting(program, workloads, budget, &mut Noted::new(program))
 }
 
-/// The same, and notes which operations were seen to return.
+/// The same, and notes which operations were seen to return, and how far it came.
 #[must_use]
 pub fn second_opinion_noting(
     program: &Program,
@@ -121,6 +128,8 @@ pub fn second_opinion_noting(
     // First everything without reductions, then with them, then at random; each way goes round all scopes.
     let ways: [(Way, usize); 3] = [(Way::Plain, 4), (Way::Reduced, 2), (Way::Random, 1)];
     let mut left = budget.states;
+    (noted.states, noted.finished) = (0, false);
+    let mut in_time = true;
     for (way, part) in ways {
         let mut states = left / part;
         for at in 0..looks.len() {
@@ -139,6 +148,8 @@ pub fn second_opinion_noting(
             };
             let (verdict, used) = look(program, scope, way, &share, (budget, noted));
             (states, left) = (states.saturating_sub(used), left.saturating_sub(used));
+            noted.states += used;
+            in_time &= !matches!(verdict, Verdict::Unknown(Limit::Time));
             let seen = match verdict {
                 Verdict::Holds if way == Way::Plain => Seen::Everything,
                 Verdict::Holds => Seen::Reduced,
@@ -153,6 +164,7 @@ pub fn second_opinion_noting(
             looks[at].1 = seen;
         }
     }
+    noted.finished = in_time;
     Agreement::Agrees(looks)
 }
 
@@ -186,6 +198,7 @@ fn look(
         forgiven: budget.forgiven,
         forgetting: true,
         given: false,
+        sampling: true,
     };
     let explored = match way {
         Way::Plain => explore_noting(program, &workload, &plainly, noted),

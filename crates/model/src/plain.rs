@@ -7,12 +7,14 @@
 //! It is slow, and that is what it is for: nothing in it has to be argued for.
 
 mod calls;
+mod hints;
 mod judge;
 mod noted;
 mod walk;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
@@ -31,8 +33,7 @@ use judge::{Judge, SetId};
 
 pub use calls::Values;
 pub use noted::Noted;
-pub(crate) use walk::walk_noting;
-pub use walk::walk_plainly;
+pub use walk::{walk_noting, walk_plainly};
 
 /// How far to go without reductions, and what counts as wrong.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub struct Plainly {
     pub forgetting: bool,
     /// Are the sizes those that everything is about, and not some among others?
     pub given: bool,
+    /// Of a `choose` with many values, is a sample enough? What was passed over is not said to hold.
+    pub sampling: bool,
 }
 
 impl Default for Plainly {
@@ -66,6 +69,7 @@ impl Default for Plainly {
             forgiven: |_| false,
             forgetting: true,
             given: false,
+            sampling: false,
         }
     }
 }
@@ -173,6 +177,8 @@ struct Plain<'p> {
     /// Was every move looked at so far?
     complete: bool,
     noted: Noted,
+    /// Which values to try, where a sample is enough.
+    hints: Option<Arc<[Word]>>,
 }
 
 impl<'p> Plain<'p> {
@@ -195,7 +201,9 @@ impl<'p> Plain<'p> {
         let complete = lists.iter().all(|lists| lists.complete);
         let initial = Whole { state, made: vec![0; threads], handed_out: 0, set: 0 };
         let (met, transitions, noted) = (Vec::new(), 0, Noted::new(program));
-        let plain = Plain { machine, workload, judge, lists, plainly, met, transitions, complete, noted };
+        let hints = plainly.sampling.then(|| hints::hints(program));
+        let plain =
+            Plain { machine, workload, judge, lists, plainly, met, transitions, complete, noted, hints };
         Ok((plain, initial))
     }
 
@@ -249,8 +257,17 @@ impl<'p> Plain<'p> {
     fn is_finished(&self, whole: &Whole) -> bool {
         (0..self.machine.threads).all(|thread| {
             let made = whole.made[thread] as usize;
-            self.machine.pc(&whole.state, thread).is_none() && made >= self.workload.calls(thread)
+            let may_call = made < self.workload.calls(thread) && self.has_calls(thread);
+            self.machine.pc(&whole.state, thread).is_none() && !may_call
         })
+    }
+
+    /// Is there anything that a thread can call? An operation whose parameter has no value has no calls.
+    fn has_calls(&self, thread: usize) -> bool {
+        match &self.workload.threads[thread] {
+            ClientThread::Calls(calls) => !calls.is_empty(),
+            ClientThread::Any(ops, _) => ops.iter().any(|op| !self.lists[op.index()].lists.is_empty()),
+        }
     }
 
     /// Every move of a thread.
@@ -259,13 +276,14 @@ impl<'p> Plain<'p> {
             None => self.calls(whole, thread, next),
             Some(pc) => {
                 for edge in 0..self.machine.program.node(pc).edges.len() {
-                    let mut choices = Choices::default();
+                    let mut choices = self.hints.as_ref().map_or_else(Choices::default, Choices::sampling);
                     loop {
                         next.extend(self.step(whole, thread, edge, &mut choices));
                         if !choices.next() {
                             break;
                         }
                     }
+                    self.complete &= !choices.is_sampled();
                 }
             }
         }
@@ -316,8 +334,9 @@ impl<'p> Plain<'p> {
         let mut after = whole.clone();
         match self.machine.step(&mut after.state, thread, edge, choices, &mut Vec::new()) {
             Ok(Outcome::Disabled) => return None,
-            Ok(Outcome::Moved) => {}
+            Ok(Outcome::Moved) => self.noted.step(pc, edge),
             Ok(Outcome::Returned(words)) => {
+                self.noted.step(pc, edge);
                 self.noted.answer(node.op);
                 by.what.push(Happened::Return { op: node.op, result: words.clone() });
                 if let Some(judge) = &mut self.judge {

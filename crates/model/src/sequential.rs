@@ -99,8 +99,9 @@ pub(crate) fn only_looks(block: &Program, op: OpId) -> bool {
     })
 }
 
-/// Does a `spec` say `me`, or take locks, so that it matters who calls?
-pub(crate) fn asks_who_calls(block: &Program) -> bool {
+/// Does a `spec` say `me`, or take locks, so that it matters who calls? Then it is no function of the calls alone.
+#[must_use]
+pub fn asks_who_calls(block: &Program) -> bool {
     let mut edges = block.nodes.iter().flat_map(|node| &node.edges);
     edges.any(|edge| {
         let returned = match &edge.exit {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use linpoint_lang::interp::{Choices, ErrorKind, Event, Machine, Outcome, RunError, State};
-use linpoint_lang::program::{ClientThread, MarkKind, OpId, Word};
+use linpoint_lang::program::{Action, ClientThread, MarkKind, OpId, Word};
 use linpoint_lang::span::Span;
 
 use crate::claims::{Claims, Refuted};
@@ -90,13 +90,21 @@ const MAX_LOCAL: usize = 10_000;
 const MAX_OPEN: usize = 200_000;
 
 impl Explorer<'_> {
-    /// Did every thread make all its calls, and do they all return?
+    /// Did every thread make all the calls that it can make, and did they all return?
     pub(crate) fn is_finished(&self, packed: &[u8]) -> bool {
         let full = self.state_of(packed);
         (0..self.machine.threads).all(|thread| {
-            self.machine.pc(&full.state, thread).is_none()
-                && usize::from(full.made[thread]) >= self.workload.calls(thread)
+            self.machine.pc(&full.state, thread).is_none() && self.calls(&full, thread).is_empty()
         })
+    }
+
+    /// Is there an assert, or a claim that is decided?
+    pub(crate) fn may_say_something(&self) -> bool {
+        let mut edges = self.machine.program.nodes.iter().flat_map(|node| &node.edges);
+        let asserts = |edge: &linpoint_lang::program::Edge| {
+            edge.actions.iter().any(|action| matches!(action, Action::Assert(..)))
+        };
+        self.claims.is_some() || edges.any(asserts)
     }
 
     /// Is some piece of data one that no call had before?

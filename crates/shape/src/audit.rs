@@ -26,6 +26,8 @@ pub struct Audit {
     pub heaps: u64,
     /// States inside whose steps were taken.
     pub inside: u64,
+    /// Of these, states of random runs.
+    pub of_runs: u64,
     /// Steps that were taken from there, with what follows unnoticed.
     pub steps: u64,
 }
@@ -53,6 +55,18 @@ pub struct Amount {
 impl Amount {
     fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() > until)
+    }
+
+    /// Half of the time is for runs.
+    fn of_runs(&self) -> Amount {
+        let now = Instant::now();
+        Amount { until: self.until.map(|until| now + until.saturating_duration_since(now) / 2), ..*self }
+    }
+
+    /// Was a part of it looked at: all, or so much divided by this?
+    #[must_use]
+    pub fn is_reached(&self, found: &Audit, part: u64) -> bool {
+        found.of_runs >= self.states / part && found.heaps >= self.heaps / part
     }
 }
 
@@ -84,11 +98,15 @@ pub fn audit(
     };
     let world = World::new(layout, points, threads, u8::MAX);
     let runs = Auditor::new(layout, &world, threads, inside);
-    while found.inside < amount.states && !amount.is_late() {
-        let Some(key) = runs.key(&mut dice) else { return Ok(found) };
+    // Where there are no keys there is nothing to look at.
+    let nothing = Audit { heaps: amount.heaps, of_runs: amount.states, ..Audit::default() };
+    let in_runs = if amount.heaps == 0 { *amount } else { amount.of_runs() };
+    while found.inside < amount.states && !in_runs.is_late() {
+        let Some(key) = runs.key(&mut dice) else { return Ok(nothing) };
         let mut at = world.initial();
         for _ in 0..RUN {
             found.inside += 1;
+            found.of_runs += 1;
             if !world.is_small(&at) {
                 break;
             }
@@ -109,7 +127,7 @@ pub fn audit(
             break;
         }
         found.heaps += 1;
-        let Some(key) = pairs.key(&mut dice) else { return Ok(found) };
+        let Some(key) = pairs.key(&mut dice) else { return Ok(nothing) };
         let state = world.random(&mut dice);
         if world.is_small(&state) && pairs.is_inside(&state, key) {
             found.inside += 1;

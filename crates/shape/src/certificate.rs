@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use linpoint_lang::Program;
 
 use crate::exec::{Point, Points};
-use crate::gate::{audit_views, explored};
+use crate::gate::{NO_TIME, Objection, audit_views, explored};
 use crate::initial::initial;
 use crate::layout::Layout;
 use crate::own::reference;
@@ -30,7 +30,7 @@ const EFFECTS: [Effect; 6] =
 const SAMPLES: u64 = 20_000;
 
 /// What the second looks take at the most, each.
-const LOOKS: Duration = Duration::from_secs(5);
+const LOOKS: Duration = linpoint_model::Budget::LONGEST;
 
 /// Writes a proof for any number of threads.
 pub fn write(layout: &Layout<'_>, points: &Points, precision: &Precision, found: &Found) -> String {
@@ -83,8 +83,10 @@ pub fn recheck(program: &Program, text: &str, until: Option<Instant>) -> Result<
     read.closed(until)?;
     let Read { layout, points, precision, found } = &read;
     audited(layout, points, precision, found)?;
-    if explored(&with_specification(layout), layout, Scope::Any, Duration::from_secs(1)).is_some() {
-        return Err("a run of a small client is wrong".into());
+    match explored(&with_specification(layout), layout, Scope::Any, LOOKS) {
+        Ok(_) => {}
+        Err(Objection::Run(_)) => return Err("a run of a small client is wrong".into()),
+        Err(Objection::Structures(why) | Objection::Unseen(why)) => return Err(why),
     }
     Ok((found.views.all.len(), found.records.all.len()))
 }
@@ -167,7 +169,10 @@ fn audited(layout: &Layout<'_>, points: &Points, precision: &Precision, found: &
     if miss.is_some() {
         return Err("a step of the analysis does not cover the interpreter's".into());
     }
-    audit_views(layout, points, precision, &found.views, Instant::now() + LOOKS).map(|_| ())
+    match audit_views(layout, points, precision, &found.views, LOOKS)? {
+        true => Ok(()),
+        false => Err(NO_TIME.into()),
+    }
 }
 
 fn read_precision(line: &str) -> Result<Precision, String> {

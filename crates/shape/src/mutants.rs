@@ -13,6 +13,9 @@ use crate::prove::{Choice, Invariant, Proof, Settings, Verdict, prove};
 use crate::refine;
 use crate::run::Steps;
 
+/// However short the time for a proof, a second look at it is not cut short.
+const SECOND_LOOK: Duration = Duration::from_secs(5);
+
 /// What came of an attack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attack {
@@ -36,7 +39,13 @@ pub fn attack(
     for (what, mutant) in mutants(program) {
         attack.mutants += 1;
         for points in [Choice::Auto, Choice::Inferred] {
-            let settings = Settings { points, time: Some(time), refute: false, ..Settings::default() };
+            let settings = Settings {
+                points,
+                time: Some(time),
+                refute: false,
+                reserve: SECOND_LOOK,
+                ..Settings::default()
+            };
             let Verdict::Proved(proof) = prove(&mutant, &settings).verdict else { continue };
             covered(&mutant, &proof, states).map_err(|wrong| format!("{what}: proved, but {wrong}"))?;
             let bounds = Bounds { time: Some(explore_for), ..Bounds::default() };

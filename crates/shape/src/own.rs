@@ -3,6 +3,7 @@
 //! The reference of a program that names a built-in object is that object. Else it is a program itself, run by one thread: the `spec` block, or, where there is none, the candidate's own code (Amit 2007, chapter 3). What such a program
 //! answers is settled by a proof for one thread, whatever the calls and the length: if it is a stack, a queue or a set, then comparing with it and comparing with that object is the same, as long as it always answers:
 //! - it never waits: of each condition the opposite is there, too, and no structure of the proof is stuck;
+//! - it does not ask who calls: a `spec` that says `me` or takes locks may do something else where two threads call by turns than where one calls all the time, and is refused. (The program's own code may do so: what is proved of it for all threads is that it is that object, whoever calls.)
 //! - its operations end: no structure of the proof is reached again before the operation returns; or, where lists are walked through, so that the abstraction goes round, no run of a few calls goes round, which the verdict then says.
 
 use std::borrow::Cow;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::program::{Action, Exit, Expr, Node, SpecSource, Type};
+use linpoint_model::asks_who_calls;
 use rustc_hash::FxHashSet;
 
 use crate::budget::Budget;
@@ -75,6 +77,9 @@ pub(crate) fn reference(program: &Program, until: Option<Instant>) -> Result<Ref
             (Cow::Borrowed(program), "the object names no specification, and its own code")
         }
     };
+    if matches!(program.spec, SpecSource::Block(_)) && asks_who_calls(&sequential) {
+        return Err("the `spec` block says `me` or takes locks, so that it may matter who calls, and what it is was not looked at for several callers".into());
+    }
     let until = until.unwrap_or_else(|| Instant::now() + IN_ALL);
     for object in [Object::Stack, Object::Queue, Object::Set] {
         if let Some(roles) = roles(&sequential, object)

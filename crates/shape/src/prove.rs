@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use linpoint_history::{Builtin, Kind, Spec as _};
 use linpoint_lang::Program;
 use linpoint_lang::program::{MarkKind, SpecSource};
-use linpoint_model::{Mode, Workload};
+use linpoint_model::{Mode, Noted, Workload};
 
 use crate::budget::{Budget, Progress};
 use crate::exec::Points;
@@ -59,8 +59,10 @@ pub struct Settings {
     pub memory: usize,
     /// Look for a run that shows what is wrong, if there is no proof.
     pub refute: bool,
-    /// A proof is looked at a second time for at most this long before it is told.
+    /// A proof is looked at a second time for at most this long before it is told; zero if it is not to be.
     pub second_look: Duration,
+    /// The second look gets at least this long, whatever the time: else what is proved in the last moment would be told for nothing.
+    pub reserve: Duration,
 }
 
 impl Default for Settings {
@@ -72,7 +74,8 @@ impl Default for Settings {
             time: None,
             memory: 4 << 30,
             refute: true,
-            second_look: Duration::from_secs(1),
+            second_look: linpoint_model::Budget::LONGEST,
+            reserve: Duration::ZERO,
         }
     }
 }
@@ -99,6 +102,8 @@ pub struct Proof {
     pub precision: Precision,
     /// How it is known that the operations of the reference end.
     pub ends: Ends,
+    /// What was seen of runs before it was told.
+    pub noted: Noted,
 }
 
 /// Why nothing was proved.
@@ -244,16 +249,34 @@ impl Attempt<'_, '_> {
     /// A proof is told only after it was looked at a second time, by other code.
     fn looked_at(&mut self, layout: &Layout<'_>, proof: Proof) -> Verdict {
         let most = self.settings.second_look;
-        let least = self.settings.time.map_or(most, |time| most.min(time / 10));
+        if most.is_zero() {
+            return Verdict::Proved(Box::new(proof));
+        }
+        let least = most.min(self.settings.reserve);
         let named = with_specification(layout);
+        if let Some(found) = self.refuted_at_points(layout, &named, &proof) {
+            return found;
+        }
         match look_again(layout, &named, self.settings.scope, &proof, self.left(most).max(least)) {
-            Ok(()) => Verdict::Proved(Box::new(proof)),
+            Ok(noted) => Verdict::Proved(Box::new(Proof { noted, ..proof })),
             Err(Objection::Run(found)) => Verdict::Refuted(found),
+            Err(Objection::Unseen(reason)) => Verdict::NotProved(Gap { reason, halt: None }),
             Err(Objection::Structures(why)) => {
                 let reason = format!("there was a proof, but a second look at its structures failed: {why}");
                 Verdict::NotProved(Gap { reason, halt: None })
             }
         }
+    }
+
+    /// Where the question is whether the points given are right: a small run that they do not explain. The analysis places answers that change nothing by itself, and looks at no `@query`.
+    fn refuted_at_points(&self, layout: &Layout<'_>, named: &Program, proof: &Proof) -> Option<Verdict> {
+        if self.settings.points != Choice::Given || proof.points != Points::Given {
+            return None;
+        }
+        let workloads = self.settings.scope.workloads(named, Some(&layout.roles), &[(2, 1), (2, 2)]);
+        let time = self.left(SMALL_CLIENTS).max(self.settings.reserve);
+        let found = refute(named, Mode::AtPoints, time, workloads, self.settings.memory)?;
+        Some(Verdict::Refuted(Box::new(found)))
     }
 
     /// Tries candidates again that took too long.
@@ -264,8 +287,15 @@ impl Attempt<'_, '_> {
             let before = self.structures;
             match self.analyse(layout, &points, &precision, left) {
                 Ok(invariant) => {
-                    let given_failed = self.gives_points();
-                    return Some(Proof { points, invariant, given_failed, precision, ends: self.ends });
+                    let (given_failed, noted) = (self.gives_points(), Noted::new(self.program));
+                    return Some(Proof {
+                        points,
+                        invariant,
+                        given_failed,
+                        precision,
+                        ends: self.ends,
+                        noted,
+                    });
                 }
                 Err(gap) => self.explain(gap, before),
             }
@@ -294,8 +324,8 @@ impl Attempt<'_, '_> {
             let left = self.left(Duration::from_secs(3600));
             match self.analyse(layout, &Points::Given, &precision, left) {
                 Ok(invariant) => {
-                    let (points, ends) = (Points::Given, self.ends);
-                    return Some(Proof { points, invariant, given_failed: false, precision, ends });
+                    let (points, ends, noted) = (Points::Given, self.ends, Noted::new(self.program));
+                    return Some(Proof { points, invariant, given_failed: false, precision, ends, noted });
                 }
                 Err(gap) => {
                     self.remember(&Points::Given, &gap);
@@ -317,8 +347,8 @@ impl Attempt<'_, '_> {
             let before = self.structures;
             match self.analyse(layout, &points, &precision, self.left(FIRST_TRY)) {
                 Ok(invariant) => {
-                    let ends = self.ends;
-                    return Some(Proof { points, invariant, given_failed: given, precision, ends });
+                    let (ends, noted) = (self.ends, Noted::new(self.program));
+                    return Some(Proof { points, invariant, given_failed: given, precision, ends, noted });
                 }
                 Err(gap) => {
                     self.remember(&points, &gap);
@@ -357,7 +387,15 @@ impl Attempt<'_, '_> {
                 match found {
                     (precision, Ok(invariant)) => {
                         let given_failed = self.gives_points() && points != Points::Given;
-                        return Some(Proof { points, invariant, given_failed, precision, ends: self.ends });
+                        let noted = Noted::new(self.program);
+                        return Some(Proof {
+                            points,
+                            invariant,
+                            given_failed,
+                            precision,
+                            ends: self.ends,
+                            noted,
+                        });
                     }
                     (more, Err(further)) => (precision, halt) = (more, further),
                 }

@@ -68,6 +68,9 @@ fn size(text: &str) -> Result<(String, i64), String> {
 /// How a verdict for want of time begins.
 const LATE: &str = "the time limit was reached";
 
+/// What is proved is explored before it is told: a quarter of the time is left for that, or this much.
+const RESERVE: Duration = Duration::from_secs(1);
+
 /// How a missing solver is told.
 fn missing(name: &str) -> Fault {
     Fault::usage(
@@ -119,7 +122,7 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
         infer: !own.no_inference,
         all_processes: !own.two_processes,
         limit: own.answer_limit,
-        time: spent.left(),
+        time: spent.left().map(|left| left.saturating_sub((left / 4).min(RESERVE))),
         sizes: own.sizes.clone(),
         explain: own.explain,
         ..Options::new(solver)
@@ -149,7 +152,7 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
                 return told_against(args, program, text, &found, refutation);
             }
             Gate::Unseen(why) => {
-                let why = format!("every obligation holds, but no run was explored: {why}");
+                let why = format!("every obligation holds, but {why}");
                 report.verdict = Verdict::NotProved(why);
             }
             Gate::Open { never: found, .. } => never.clone_from(found),

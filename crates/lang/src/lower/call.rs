@@ -9,6 +9,9 @@ use crate::span::Span;
 
 const WRONG: (Expr, Ty) = (Expr::Const(0), Ty::Error);
 
+/// Procedures are inlined in each other so often.
+const MAX_DEPTH: usize = 30;
+
 /// Something that succeeds or fails: what each of the two steps does.
 pub(super) struct Attempt {
     pub success: Vec<Action>,
@@ -271,6 +274,9 @@ impl<'a> Lowerer<'a> {
             }
         };
         self.called.insert(name.text.clone());
+        if self.full {
+            return None;
+        }
         if routine.kind == RoutineKind::Op {
             self.error(
                 code::KIND,
@@ -283,7 +289,7 @@ impl<'a> Lowerer<'a> {
         if !self.arguments(name, args, routine.params.len(), span) {
             return None;
         }
-        if self.frames.iter().any(|frame| frame.name == name.text) || self.frames.len() > 30 {
+        if self.frames.iter().any(|frame| frame.name == name.text) {
             self.error(
                 code::RECURSION,
                 span,
@@ -291,6 +297,13 @@ impl<'a> Lowerer<'a> {
                 "procedures are inlined, so they cannot; use a loop",
             );
             return None;
+        }
+        if self.frames.len() > MAX_DEPTH {
+            self.overflow(span, "procedures that call procedures, too many in each other");
+            return None;
+        }
+        if self.frames.len() == 1 {
+            self.outermost = Some(span);
         }
         // Its code is the program's, whatever its result is for: it is given no ghosts, and reads none.
         let ghost = std::mem::replace(&mut self.ghost, false);
@@ -332,6 +345,9 @@ impl<'a> Lowerer<'a> {
             self.add_edge(end, Vec::new(), crate::program::Exit::Goto(exit), span);
         }
         self.frames.pop();
+        if self.frames.len() == 1 {
+            self.outermost = None;
+        }
         self.go_to(exit);
         let edge = self.step(Vec::new(), span);
         if atomic {

@@ -21,21 +21,19 @@ pub(super) struct Draft {
 /// More ways through one atomic block than this are refused.
 const MAX_WAYS: usize = 4096;
 
+/// More parts of all ways through one atomic block together than this are refused.
+const MAX_PARTS: usize = 1_000_000;
+
+/// A longer way through an atomic block is refused.
+const MAX_LENGTH: usize = 2_000;
+
 /// More nodes than this in one object are refused.
 const MAX_NODES: usize = 60_000;
 
 impl Lowerer<'_> {
     pub(super) fn new_node(&mut self, span: Span) -> NodeId {
         if self.nodes.len() >= MAX_NODES {
-            if self.nodes.len() == MAX_NODES {
-                self.error(
-                    code::RECURSION,
-                    span,
-                    "this object has too many steps",
-                    "procedures are inlined: call fewer of them, or make them shorter",
-                );
-            }
-            // Nothing is lowered after an error of this kind that anybody will run.
+            self.overflow(span, "this object has too many steps");
             return NodeId((MAX_NODES - 1) as u16);
         }
         let interior = self.atomic > 0;
@@ -229,7 +227,10 @@ impl Lowerer<'_> {
                 "say it without one: `all i in 0..N: …`, `any i in 0..N: …`, or `x = choose 0..N` and `assume`",
             );
         }
-        if whole.len() >= MAX_WAYS {
+        if path.len() >= MAX_LENGTH {
+            return self.error(code::ATOMIC, span, "this atomic step is too long", "make it smaller");
+        }
+        if whole.len() >= MAX_WAYS || whole.len() * path.len() > MAX_PARTS {
             return self.error(
                 code::ATOMIC,
                 span,

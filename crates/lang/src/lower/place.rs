@@ -34,12 +34,7 @@ impl Lowerer<'_> {
 
     pub(super) fn new_local(&mut self, name: &str, ty: Option<Type>, ghost: bool, span: Span) -> LocalId {
         if self.locals.len() >= MAX_LOCALS {
-            self.error(
-                code::RECURSION,
-                span,
-                "this operation has too many local variables",
-                "procedures are inlined: call fewer of them, or make them shorter",
-            );
+            self.overflow(span, "this operation has too many local variables");
             // Nobody will run it.
             return LocalId((MAX_LOCALS - 1) as u16);
         }

@@ -92,7 +92,7 @@ impl<'a> Lowerer<'a> {
     fn close(&mut self, operation: &mut Operation) {
         let locals = std::mem::take(&mut self.locals);
         for local in locals {
-            if local.ty.is_none() && !local.name.is_empty() {
+            if local.ty.is_none() && !local.name.is_empty() && !self.full {
                 self.error(
                     code::UNTYPED,
                     local.span,
@@ -117,6 +117,9 @@ impl<'a> Lowerer<'a> {
 
     /// Procedures that nobody calls were not looked at: that is said.
     pub(super) fn unused_procedures(&mut self, members: &'a [Member]) {
+        if self.full {
+            return;
+        }
         for member in members {
             if let MemberKind::Routine(routine) = &member.kind
                 && routine.kind != RoutineKind::Op

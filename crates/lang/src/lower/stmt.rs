@@ -14,6 +14,9 @@ impl<'a> Lowerer<'a> {
     }
 
     fn statement(&mut self, statement: &'a Stmt) {
+        if self.full {
+            return;
+        }
         if let Some(label) = &statement.label {
             self.label(label);
         }

@@ -52,3 +52,21 @@ fn a_flag_that_ends_a_loop() {
     // Both: the write after the step, and the step of the next round.
     assert_eq!(said(&text.replace("@lin\n        }", "@lin\n          n = v @lin\n        }")), ["L041"; 2]);
 }
+
+/// Procedures that call each other twice, again and again, would be inlined a million times: that is said once, at the call, and nothing that is not so beside it.
+#[test]
+fn procedures_without_end() {
+    for depth in [16, 18, 40] {
+        let mut text = "object C : counter {\n  shared c: int\n  proc p0() -> int { return c }\n".to_owned();
+        for number in 1..=depth {
+            let before = number - 1;
+            text.push_str(&format!("  proc p{number}() -> int {{ return p{before}() + p{before}() }}\n"));
+        }
+        text.push_str(&format!("  op inc() {{ x = p{depth}() }}\n  op get() -> int {{ return c }}\n}}\n"));
+        let (programs, wrong) = compile(&text);
+        assert!(programs.is_empty());
+        let said: Vec<_> =
+            wrong.iter().map(|d| (d.code, &text[d.span.start as usize..d.span.end as usize])).collect();
+        assert_eq!(said, [("L034", format!("p{depth}()").as_str())], "{wrong:?}");
+    }
+}

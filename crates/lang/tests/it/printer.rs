@@ -248,6 +248,7 @@ impl Maker {
     fn file(&mut self) -> File {
         let object = |m: &mut Maker| Object {
             name: m.name(),
+            is_spec: false,
             spec: m.maybe(|_| Name { text: "priority-queue:capacity=2".into(), span: Span::default() }),
             members: (0..m.below(5)).map(|_| m.member(false)).collect(),
             span: Span::default(),

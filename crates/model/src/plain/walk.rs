@@ -20,7 +20,7 @@ pub fn walk_plainly(program: &Program, workload: &Workload, plainly: &Plainly, s
 }
 
 /// The same, and notes which operations return.
-pub(crate) fn walk_noting(
+pub fn walk_noting(
     program: &Program,
     workload: &Workload,
     plainly: &Plainly,
@@ -84,9 +84,6 @@ impl Plain<'_> {
             let Some(thread) = moving else { break };
             last = Some(thread);
             *taken += 1;
-            if let Some(pc) = self.machine.pc(&at.state, thread) {
-                self.noted.step(self.machine.program.node(pc).op);
-            }
             // A bad move is taken where there is one.
             let bad = next.iter().position(|next| matches!(next, Next::Bad(_)));
             let chosen = bad.unwrap_or_else(|| rng.below(next.len() as u64) as usize);

@@ -292,6 +292,36 @@ fn nothing_returns() {
     }
 }
 
+/// Without a specification it is errors that are looked for; where nothing can be called, or everything waits, there are none to find.
+#[test]
+fn nothing_can_happen() {
+    let bounds = Bounds { deadlocks: false, ..Bounds::default() };
+    let said = |text: &str, bounds: &Bounds| {
+        let object = program(text);
+        let workload = Workload::general(&object, 2, 2);
+        explore(&object, &workload, Mode::Anywhere, bounds).verdict
+    };
+    let waits = "object S { shared a: int; op f() { assume a == 1 } }";
+    let verdict = said(waits, &bounds);
+    assert!(matches!(verdict, Verdict::Unknown(Limit::Nothing)), "{verdict:?}");
+    // Nothing returns, and an assert says something all the same.
+    let asserts = "object S { shared a: int; op f() { x = a; assert x == 0; assume a == 1 } }";
+    let verdict = said(asserts, &bounds);
+    assert!(matches!(verdict, Verdict::Holds), "{verdict:?}");
+    // No thread has anything to call, and so nobody waits.
+    for spec in ["", " : set"] {
+        let empty = format!(
+            "object S{spec} {{ size K = 0; shared b: bool; op contains(k: 0..K) -> bool {{ return false }} }}"
+        );
+        let verdict = said(&empty, &Bounds::default());
+        assert!(matches!(verdict, Verdict::Unknown(Limit::Nothing)), "{verdict:?}");
+        let object = program(&empty);
+        let workload = Workload::general(&object, 2, 2);
+        let plainly = explore_plainly(&object, &workload, &Plainly::default()).verdict;
+        assert!(matches!(plainly, Verdict::Holds), "{plainly:?}");
+    }
+}
+
 /// Choices and quantifiers multiply within one step: that is a limit, in time.
 #[test]
 fn too_much_in_one_step() {

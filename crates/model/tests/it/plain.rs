@@ -2,8 +2,8 @@
 
 use linpoint_lang::{Program, compile};
 use linpoint_model::{
-    Agreement, Budget, Explored, Plainly, Seen, Values, Verdict, Workload, Wrong, explore_plainly,
-    second_opinion, walk_plainly,
+    Agreement, Budget, Explored, Noted, Plainly, Seen, Values, Verdict, Workload, Wrong, explore_plainly,
+    second_opinion, second_opinion_noting, walk_plainly,
 };
 
 use crate::corpus::{expected, programs};
@@ -165,4 +165,51 @@ fn second_opinions() {
     for size in 0..=3 {
         assert!(scopes.iter().any(|(scope, _)| scope.sizes == [size]), "{size}");
     }
+}
+
+/// A choice of a thousand million values: the ends and the program's own numbers are tried, so that what goes wrong there is found, and nothing is said to hold.
+#[test]
+fn a_sample_of_a_large_choice() {
+    let of = |body: &str| {
+        let text = format!(
+            "object C : counter {{ shared c: int; op inc() {{ i = choose 0..500000000; {body}; x = fetch_add(c, 1) }} op get() -> int {{ return c }} }}"
+        );
+        let object = program(&text);
+        let mut noted = Noted::new(&object);
+        let workload = Workload::general(&object, 2, 1);
+        let found = second_opinion_noting(&object, &[workload.clone()], &by_states(20_000), &mut noted);
+        if found.refutation().is_some() {
+            return true;
+        }
+        assert!(noted.finished && noted.unseen().is_empty() && noted.never_return().is_empty(), "{noted:?}");
+        let plainly = Plainly { sampling: true, ..Plainly::default() };
+        let verdict = explore_plainly(&object, &workload, &plainly).verdict;
+        assert!(!matches!(verdict, Verdict::Holds), "{body}");
+        false
+    };
+    assert!(!of("j = i + i"));
+    assert!(of("j = i + i + i"));
+    assert!(of("assert i != 123456"));
+    assert!(of("if i == 499999999 { y = fetch_add(c, 1) }"));
+}
+
+/// What no run returns from is named only where every run was seen.
+#[test]
+fn what_never_returns() {
+    let object = program(
+        "object C : counter { shared c: int; op inc() { assume c == 1; x = fetch_add(c, 1) } op get() -> int { loop { x = c } } }",
+    );
+    let mut noted = Noted::new(&object);
+    let workload = Workload::general(&object, 2, 1);
+    let _ = second_opinion_noting(&object, &[workload], &by_states(20_000), &mut noted);
+    assert_eq!(noted.never_return().len(), 2);
+    assert!(!noted.something_returned() && noted.unseen().is_empty());
+    // It counts for ever: there is always another state.
+    let object = program(
+        "object C : counter { shared c: int; op inc() { return } op get() -> int { x = 0; loop { x = x + 1; if x < 0 { return x } } } }",
+    );
+    let mut noted = Noted::new(&object);
+    let workload = Workload::general(&object, 2, 1);
+    let _ = second_opinion_noting(&object, &[workload], &by_states(20_000), &mut noted);
+    assert_eq!((noted.never_return().len(), noted.unseen().len()), (0, 1));
 }

@@ -75,6 +75,38 @@ fn operations_that_are_not_seen_to_return() {
     }
 }
 
+/// Where no run returns from anything, every answer is right, and none was given. What may return some day and was not seen to is no better.
+#[test]
+fn nothing_that_returns_does_not_pass() {
+    let text = COUNTER.replace("    A1: atomic {", "    assume n == 5\n    A1: atomic {");
+    let all = text.replace("    v = n @lin(v)", "    assume n == 5\n    v = n @lin(v)");
+    let found = gate(&program(&all), &[], TIME);
+    assert!(matches!(&found, Gate::Unseen(why) if why.contains("nothing to judge")), "{found:?}");
+    let found = gate(&program(&text), &[], TIME);
+    assert!(matches!(&found, Gate::Open { never, .. } if never.len() == 1), "{found:?}");
+    let counts = "    x = 0\n    while x < 1000000000 { x = x + 1 }\n    A1: atomic {";
+    let found = gate(&program(&COUNTER.replace("    A1: atomic {", counts)), &[], TIME);
+    assert!(matches!(&found, Gate::Unseen(why) if why.contains("returns from `increment`")), "{found:?}");
+}
+
+/// Of a choice of a thousand million values some are tried, whether sizes are fixed or not: the program is explored, and what goes wrong at the ends is found.
+#[test]
+fn a_choice_of_many_values() {
+    for fixed in [vec![], vec![("N".to_owned(), 2)]] {
+        let of = |step: &str| {
+            let more = format!("    i = choose 0..1073741823\n    {step}\n    A1: atomic {{");
+            let text = COUNTER.replace("    A1: atomic {", &more);
+            gate(&program(&text.replace("  shared n: int", "  size N = 2\n  shared n: int")), &fixed, TIME)
+        };
+        let found = of("j = i");
+        assert!(matches!(&found, Gate::Open { never, .. } if never.is_empty()), "{found:?}");
+        let found = of("j = i + i + i");
+        assert!(matches!(found, Gate::Overflow(_)), "{found:?}");
+        let found = of("if i == 77777 { seen = 1; n = n + 1 }");
+        assert!(matches!(found, Gate::Wrong(_)), "{found:?}");
+    }
+}
+
 #[test]
 fn a_wrong_one_does_not() {
     let torn =
@@ -138,7 +170,7 @@ fn sizes_that_the_proof_took_as_numbers() {
 #[test]
 fn the_share_of_time() {
     let seconds = Duration::from_secs;
-    assert_eq!(share(Duration::from_millis(10), None), seconds(1));
+    assert_eq!(share(Duration::from_millis(10), None), seconds(10));
     assert_eq!(share(seconds(60), None), seconds(12));
     assert_eq!(share(seconds(60), Some(seconds(2))), seconds(2));
 }

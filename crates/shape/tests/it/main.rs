@@ -12,3 +12,4 @@ mod refused;
 mod samples;
 mod scopes;
 mod several;
+mod told;

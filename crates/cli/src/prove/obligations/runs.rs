@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use linpoint_history::Kind;
 use linpoint_lang::Program;
 use linpoint_lang::erase::erase;
-use linpoint_lang::program::{ClientThread, OpId, SpecSource};
 use linpoint_model::{
     Bounds, Deciding, Explored, Mode, Plainly, Verdict, Violation, Workload, Wrong, explore, explore_plainly,
 };
@@ -76,22 +74,8 @@ fn refutes(wrong: &Wrong) -> bool {
 
 /// The first client of the program that keeps the rules that the proof takes callers to keep; two threads with two operations each if it has none.
 pub fn workload(program: &Program) -> Workload {
-    match program.clients.first() {
-        Some(client) if keeps_rules(program, &client.threads) => Workload::of(client),
+    match program.clients.first().map(Workload::of) {
+        Some(client) if client.keeps_rules(program) => client,
         _ => Workload::usual(program, 2, 2),
     }
-}
-
-/// Who releases what they do not hold, or asks for what they hold, breaks the rules of a lock, and not the lock.
-fn keeps_rules(program: &Program, threads: &[ClientThread]) -> bool {
-    let ruled = matches!(&program.spec, SpecSource::Builtin(spec) if spec.kind == Kind::Lock);
-    let Some(turns) = Workload::by_turns(program, 1, 2).filter(|_| ruled) else { return true };
-    let Some(ClientThread::Calls(turns)) = turns.threads.into_iter().next() else { return true };
-    let turns: Vec<OpId> = turns.into_iter().map(|(op, _)| op).collect();
-    threads.iter().all(|thread| match thread {
-        ClientThread::Calls(calls) => {
-            calls.iter().zip(turns.iter().cycle()).all(|((op, _), turn)| op == turn)
-        }
-        ClientThread::Any(_, count) => *count == 0,
-    })
 }
