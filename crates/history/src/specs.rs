@@ -146,6 +146,21 @@ impl Builtin {
         self.as_own().map_or(self.kind.name(), OwnSpec::name)
     }
 
+    /// Its one name with its settings, which [`parse`] reads: the same for all that are the same, however they were written.
+    pub fn full_name(&self) -> String {
+        let mut name = self.name().to_owned();
+        match self.capacity {
+            // One permit is what a semaphore has unless more is said.
+            None => {}
+            Some(1) if self.kind == Kind::Semaphore => {}
+            Some(capacity) => name += &format!(":capacity={capacity}"),
+        }
+        if self.spurious {
+            name += ":spurious";
+        }
+        name
+    }
+
     /// The one form of answers that mean the same, which the steps of the specification give: `true` that says no more than "done" is null, and a scan shows no
     /// cells after the last that was written.
     pub fn plain_answer(&self, op: OpCode, answer: Value) -> Value {
