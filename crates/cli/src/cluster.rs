@@ -232,7 +232,8 @@ fn alike(args: &CheckArgs, parts: &[Part]) -> Result<(), Fault> {
     for part in parts {
         let from = input::input(&part.file);
         let spec = input::spec(&part.spec, initial)?;
-        let Some(reader) = (from != Input::Stdin).then(|| formats::open(&from, &spec, &options).ok()).flatten()
+        let Some(reader) =
+            (from != Input::Stdin).then(|| formats::open(&from, &spec, &options).ok()).flatten()
         else {
             continue;
         };
@@ -242,7 +243,8 @@ fn alike(args: &CheckArgs, parts: &[Part]) -> Result<(), Fault> {
                 "{shown} is of the format {}, whose only clock is the order of its own lines: it says nothing of what happened before what in other files",
                 reader.format().name()
             );
-            let help = "files with stamps; or --shared-clock if the lines of all files were numbered by one clock";
+            let help =
+                "files with stamps; or --shared-clock if the lines of all files were numbered by one clock";
             return Err(Fault::usage(message, help));
         }
         if spec.kind != Kind::Kv || initial.is_some() {

@@ -135,7 +135,9 @@ fn a_watch_needs_a_token_and_a_port() {
 #[test]
 fn parts_that_measure_time_by_their_own_lines_are_not_merged() {
     let event = |process: u32, kind: &str, op: &str, value: &str| {
-        format!("{{\"process\":{process},\"type\":\"{kind}\",\"op\":\"{op}\",\"key\":\"x\",\"value\":{value}}}\n")
+        format!(
+            "{{\"process\":{process},\"type\":\"{kind}\",\"op\":\"{op}\",\"key\":\"x\",\"value\":{value}}}\n"
+        )
     };
     let writes = file("e-writes.jsonl", &(event(1, "invoke", "put", "5") + &event(1, "ok", "put", "5")));
     let reads = file("e-reads.jsonl", &(event(2, "invoke", "get", "null") + &event(2, "ok", "get", "null")));
@@ -157,9 +159,7 @@ fn an_object_of_parts_may_begin_with_an_empty_list() {
 #[test]
 fn names_of_one_specification_are_one_object() {
     let part = |name: &str, stamp: u32| {
-        let row = format!(
-            "{{\"process\":{stamp},\"op\":\"acquire\",\"call\":{stamp},\"return\":{stamp}}}\n"
-        );
+        let row = format!("{{\"process\":{stamp},\"op\":\"acquire\",\"call\":{stamp},\"return\":{stamp}}}\n");
         file(name, &row)
     };
     let (first, second) = (part("n-1.jsonl", 1), part("n-2.jsonl", 2));

@@ -313,7 +313,11 @@ fn a_clock_that_is_off_is_off_for_all_its_stamps_alike() {
                 }
                 row
             };
-            let steps = [(codes::register::WRITE, Some(1)), (codes::register::WRITE, Some(2)), (codes::register::READ, Some(1))];
+            let steps = [
+                (codes::register::WRITE, Some(1)),
+                (codes::register::WRITE, Some(2)),
+                (codes::register::READ, Some(1)),
+            ];
             let mut stale: Vec<Operation> = (0..)
                 .zip(steps)
                 .map(|(place, (op, value))| row(&mut symbols, 1, op, value, 10 + 10 * place))
@@ -337,7 +341,9 @@ fn a_clock_that_is_off_is_off_for_all_its_stamps_alike() {
         assert!(!spec.name().is_empty());
         Job::new(feeds).run().expect("a run in one process ends").answer().0.verdict
     };
-    for (others, pending, far) in [(0, false, 0), (0, true, 0), (3, false, -100_000), (200, true, -100_000), (200, true, 0)] {
+    for (others, pending, far) in
+        [(0, false, 0), (0, true, 0), (3, false, -100_000), (200, true, -100_000), (200, true, 0)]
+    {
         let verdict = run("register", others, pending, far);
         assert!(matches!(verdict, Verdict::Violated(_)), "{others} {pending} {far}: {verdict:?}");
     }
@@ -346,9 +352,11 @@ fn a_clock_that_is_off_is_off_for_all_its_stamps_alike() {
 /// Two names of one specification are one, and so are an empty beginning and none.
 #[test]
 fn one_specification_has_one_name() {
-    for [first, second] in
-        [["lock", "LOCK"], ["semaphore", "semaphore:capacity=1"], ["semaphore:capacity=01", "Semaphore:capacity=1"]]
-    {
+    for [first, second] in [
+        ["lock", "LOCK"],
+        ["semaphore", "semaphore:capacity=1"],
+        ["semaphore:capacity=01", "Semaphore:capacity=1"],
+    ] {
         for workers in [1, 2] {
             let feeds: Feeds = Arc::new(move |worker| {
                 let named = |part: usize, name: &str| -> Result<Named, Diagnostic> {
@@ -363,7 +371,10 @@ fn one_specification_has_one_name() {
                     })
                 };
                 let parts = [first, second].into_iter().enumerate();
-                parts.filter(|(part, _)| part % workers == worker).map(|(part, name)| named(part, name)).collect()
+                parts
+                    .filter(|(part, _)| part % workers == worker)
+                    .map(|(part, name)| named(part, name))
+                    .collect()
             });
             let outcome = Job { workers, ..Job::new(feeds) }.run().expect("a run in one process ends");
             assert_eq!(outcome.report.objects, 1, "{first} and {second}");
