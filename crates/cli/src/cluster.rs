@@ -15,12 +15,12 @@ use linpoint_cluster::source::{FileFeed, Unreadable};
 use linpoint_cluster::wire::{About, Wire};
 use linpoint_explain::{Shown, json, text};
 use linpoint_history::formats::{self, Input, ReadOptions, guard};
-use linpoint_history::{Diagnostic, Kind, Verdict};
+use linpoint_history::{Diagnostic, Kind, Value, Verdict};
 
 use crate::args::{CheckArgs, EngineArg, duration};
 use crate::check;
 use crate::fault::{Exit, Fault};
-use crate::input;
+use crate::{input, own};
 
 /// Files from this size on are checked object by object while they are read, where `--partition key` asks for it.
 const LARGE: u64 = 64 << 20;
@@ -44,6 +44,9 @@ pub struct ClusterArgs {
     /// A file with the token that all hosts must know; needed where addresses are not of this machine alone
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
+    /// The files share one clock: in files of calls and returns, which have no stamps, events on the same line of two files are concurrent
+    #[arg(long)]
+    pub shared_clock: bool,
     /// How far the clock behind a file's stamps may be off, in units of the stamps: `N` for all files, `FILE=N` for one
     #[arg(long, value_name = "[FILE=]N")]
     pub clock_error: Vec<String>,
@@ -107,6 +110,7 @@ fn decide(args: &CheckArgs) -> Result<Exit, Fault> {
     }
     let started = Instant::now();
     let parts = parts(args)?;
+    alike(args, &parts)?;
     let asked = &args.cluster;
     let job = Job {
         workers: asked.workers.unwrap_or(1).max(1),
@@ -195,6 +199,10 @@ fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
             Some((path, spec)) if !file.exists() => (path.to_owned(), spec.to_owned()),
             _ => (name, args.spec.clone()),
         };
+        if own::is_file(&spec) {
+            let message = format!("`{spec}`: a specification of one's own is for histories checked whole");
+            return Err(Fault::usage(message, "one file, without --merge, --hosts and --workers"));
+        }
         input::spec(&spec, args.initial.as_deref())?;
         let epsilon = own.iter().find(|(file, _)| *file == path).map_or(all, |(_, bound)| *bound);
         Ok(Part { file: PathBuf::from(path), spec, epsilon })
@@ -214,6 +222,48 @@ fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
         }
         None => Ok(parts),
     }
+}
+
+/// Do the parts measure time, and begin, alike? What cannot be opened is told later.
+fn alike(args: &CheckArgs, parts: &[Part]) -> Result<(), Fault> {
+    let initial = args.initial.as_deref();
+    let options = check::read_options(args.partition.as_deref(), input::format(args.format.as_deref())?);
+    let several = parts.len() > 1 || args.cluster.hosts.is_some();
+    let mut begun: Option<(Value, &Part)> = None;
+    for part in parts {
+        let from = input::input(&part.file);
+        let spec = input::spec(&part.spec, initial)?;
+        let Some(reader) =
+            (from != Input::Stdin).then(|| formats::open(&from, &spec, &options).ok()).flatten()
+        else {
+            continue;
+        };
+        let shown = part.file.display();
+        if several && reader.format().is_events() && !args.cluster.shared_clock {
+            let message = format!(
+                "{shown} is of the format {}, whose only clock is the order of its own lines: it says nothing of what happened before what in other files",
+                reader.format().name()
+            );
+            let help =
+                "files with stamps; or --shared-clock if the lines of all files were numbered by one clock";
+            return Err(Fault::usage(message, help));
+        }
+        if spec.kind != Kind::Kv || initial.is_some() {
+            continue;
+        }
+        let begins = reader.implied_initial().unwrap_or_default();
+        match &begun {
+            Some((other, before)) if *other != begins => {
+                let message = format!(
+                    "a missing key reads {other} in {} and {begins} in {shown}, and one store has one answer",
+                    before.file.display()
+                );
+                return Err(Fault::usage(message, "--initial VALUE, for all files"));
+            }
+            _ => begun = Some((begins, part)),
+        }
+    }
+    Ok(())
 }
 
 fn feeds(args: &CheckArgs, parts: Vec<Part>, started: Instant) -> Result<Feeds, Fault> {

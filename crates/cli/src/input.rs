@@ -52,6 +52,7 @@ fn spec_fault(error: SpecError) -> Fault {
         SpecError::Setting { .. } => {
             "collections take `capacity=N` and `spurious`, a semaphore takes `capacity=N`".to_owned()
         }
+        SpecError::Pointless { .. } => "`capacity=N:spurious`, or no setting".to_owned(),
         SpecError::Room { .. } => "fewer elements, or more room".to_owned(),
         SpecError::Twice { .. } => "each setting once".to_owned(),
         _ => String::new(),

@@ -434,6 +434,8 @@ impl Checker {
                             Some(initial) if spec.kind == linpoint_history::Kind::Kv => {
                                 Ok(spec.with_initial(initial))
                             }
+                            // No contents, in the form that all have who begin with none.
+                            Some(initial) if initial == spec.initial => Ok(spec),
                             Some(initial) => spec.starting_from(initial).map_err(|error| error.to_string()),
                             None => Ok(spec),
                         },

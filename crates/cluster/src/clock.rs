@@ -65,7 +65,18 @@ impl Clocks {
 
     /// The row with its interval widened.
     pub fn widened(&self, row: &Operation) -> Operation {
-        let (call, ret) = (self.earliest(row), self.latest(row));
+        self.widened_by(row, self.epsilon(row.key))
+    }
+
+    /// The row as the clock of `exact` sees it: rows of that source as they are, others widened by both bounds. Of two rows that part then, one surely precedes the
+    /// other: two of that source by their stamps, one of it and another by both bounds, two others by more than theirs.
+    pub fn widened_beside(&self, row: &Operation, exact: KeyId) -> Operation {
+        let both = self.epsilon(row.key).saturating_add(self.epsilon(exact));
+        self.widened_by(row, if row.key == exact { 0 } else { both })
+    }
+
+    fn widened_by(&self, row: &Operation, epsilon: i64) -> Operation {
+        let (call, ret) = (row.call.saturating_sub(epsilon), row.ret.saturating_add(epsilon));
         let ret = if row.is_pending() { Operation::NEVER } else { ret.min(Operation::NEVER - 1) };
         let mut row = *row;
         (row.call, row.ret) = (call, ret);

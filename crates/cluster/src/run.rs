@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use linpoint_history::Diagnostic;
+use linpoint_history::{Diagnostic, specs};
 use thiserror::Error;
 use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::Operator;
@@ -167,7 +167,7 @@ impl Job {
     ) -> Vec<Report> {
         let index = worker.index();
         let mut troubles = Vec::new();
-        let feeds = (self.feeds)(index % workers).unwrap_or_else(|diagnostic| {
+        let mut feeds = (self.feeds)(index % workers).unwrap_or_else(|diagnostic| {
             troubles.push(format!("{}: {}", diagnostic.file, diagnostic.message));
             // The others must hear of it: what these sources did is missing from the beginning.
             let missing = Unreadable::source(&diagnostic);
@@ -176,6 +176,12 @@ impl Job {
             }
             vec![missing]
         });
+        // Objects are known by the names of their specifications, here and on other hosts, so each has one name.
+        for Named { about, .. } in &mut feeds {
+            if let Ok(spec) = specs::parse(&about.spec) {
+                about.spec = spec.full_name();
+            }
+        }
         let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
         let mut checker = Checker::new(self.deadline, self.memory_bytes);
         checker.found = Arc::clone(found);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use linpoint_history::specs::State;
+use linpoint_history::symbols::show_process;
 use linpoint_history::{Builtin, Call, Counterexample, Operation, Spec, Symbols, Value, Verdict};
 use linpoint_report::label::bar;
 use linpoint_report::view::{self, Bar, History, Order, Summary, View};
@@ -112,7 +113,7 @@ fn history(shown: &Shown<'_>, rows: &Rows) -> Option<History> {
         bars[*bar].core = true;
     }
     let mut history = History {
-        lanes: names.keys().map(|name| format!("process {name}")).collect(),
+        lanes: names.keys().map(|name| format!("process {}", show_process(name))).collect(),
         bars,
         impossible: impossible.and_then(|index| of_core[index]),
         reason: example.map_or_else(String::new, |example| example.reason.clone()),

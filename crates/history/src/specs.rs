@@ -22,7 +22,7 @@ use crate::operation::{OpCode, ProcessId};
 use crate::own::{OwnSpec, OwnState, Shared};
 use crate::signature::{Shape, Signature};
 use crate::spec::{Call, Spec};
-use crate::symbols::Symbols;
+use crate::symbols::{Symbols, show_process};
 use crate::value::Value;
 
 pub use catalog::Catalog;
@@ -144,6 +144,21 @@ impl Builtin {
     /// What it is called.
     pub fn name(&self) -> &str {
         self.as_own().map_or(self.kind.name(), OwnSpec::name)
+    }
+
+    /// Its one name with its settings, which [`parse`] reads: the same for all that are the same, however they were written.
+    pub fn full_name(&self) -> String {
+        let mut name = self.name().to_owned();
+        match self.capacity {
+            // One permit is what a semaphore has unless more is said.
+            None => {}
+            Some(1) if self.kind == Kind::Semaphore => {}
+            Some(capacity) => name += &format!(":capacity={capacity}"),
+        }
+        if self.spurious {
+            name += ":spurious";
+        }
+        name
     }
 
     /// The one form of answers that mean the same, which the steps of the specification give: `true` that says no more than "done" is null, and a scan shows no
@@ -299,6 +314,7 @@ impl Spec for Builtin {
     fn show(&self, state: &State) -> String {
         match state {
             State::Value(v) => v.to_string(),
+            State::Sequence(cells) if self.kind == Kind::Snapshot => snapshot::show(cells),
             State::Sequence(items) => Value::list(items.iter().cloned()).to_string(),
             State::Bag(bag) => {
                 let item = |(v, &n): (&Value, &u32)| std::iter::repeat_n(v.to_string(), n as usize);
@@ -316,7 +332,7 @@ impl Spec for Builtin {
     fn show_named(&self, state: &State, names: &Symbols) -> String {
         match state {
             State::Holders(shares, owner) => {
-                holders(shares, *owner, |process| names.process_name(process).to_string())
+                holders(shares, *owner, |process| show_process(&names.process_name(process)))
             }
             State::Own(state) => self.as_own().map_or_else(String::new, |own| own.show_named(state, names)),
             other => self.show(other),

@@ -187,7 +187,7 @@ impl Symbols {
         }
     }
 
-    /// What the file calls a process.
+    /// What the file calls a process: an integer, text, or the [`later`] process of such a name.
     pub fn process_name(&self, process: ProcessId) -> Value {
         self.processes.name(process.0)
     }
@@ -210,6 +210,21 @@ impl Symbols {
     /// How many objects have a name.
     pub fn key_count(&self) -> usize {
         self.keys.names.len()
+    }
+}
+
+/// The name of the process that goes on under `name` after `generation - 1` processes of that name are gone: a list of
+/// the two, so that it is the name of no process of a file's own, and of no other.
+pub fn later(name: &Value, generation: u32) -> Value {
+    Value::list([name.clone(), Value::Int(i64::from(generation))])
+}
+
+/// The name of a process as it is shown: `3`, `"a"`, and `3#2` for the second process of the name 3. No two names are
+/// shown alike, since text stands in quotes.
+pub fn show_process(name: &Value) -> String {
+    match name.as_pair() {
+        Some((name, generation)) => format!("{name}#{generation}"),
+        None => name.to_string(),
     }
 }
 

@@ -21,6 +21,7 @@ mod words;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use linpoint_history::specs::SpecError;
+use linpoint_history::symbols::show_process;
 use linpoint_history::{
     Builtin, Call, OpDecl, OwnSpec, OwnState, ProcessId, Shape, Signature, Symbols, Value,
 };
@@ -226,7 +227,7 @@ impl OwnSpec for BlockSpec {
     }
 
     fn show_named(&self, state: &OwnState, names: &Symbols) -> String {
-        let name = |process| names.process_name(process).to_string();
+        let name = |process| show_process(&names.process_name(process));
         state
             .inside::<State>()
             .map_or_else(String::new, |state| words::show(&self.words, &self.machine, state, &name))

@@ -55,6 +55,10 @@ pub struct Checker {
     /// Calls of operations that were taken out.
     calls: u64,
     operations: u64,
+    /// Those of them that returned.
+    returned: u64,
+    /// Were there writes after the last comparison that nothing was compared with?
+    uncompared: bool,
     /// Events judged when the object was decided.
     judged: u64,
     /// One more than the number of the last exact commit.
@@ -137,6 +141,8 @@ impl Checker {
             stage: Stage::Following,
             calls: 0,
             operations: 0,
+            returned: 0,
+            uncompared: false,
             judged: 0,
             committed: 0,
             pending: Vec::new(),
@@ -278,6 +284,8 @@ impl Checker {
             conclusion,
             events,
             operations: self.operations,
+            returned: self.returned,
+            uncompared: self.uncompared,
             unjudged: self.merge.pushed - events,
             missing: self.merge.top.max(self.sealed).saturating_sub(self.merge.numbered),
             views: self.refine.compared(),
@@ -422,6 +430,7 @@ impl Checker {
         let concerns = |task: &Task| mine.is_none() || part(task).is_none_or(|part| Some(part) == mine);
         if self.overlaps_a_window(failure.number) || self.may_be_pending(failure.number, &concerns) {
             let (number, thread, call) = (failure.number, refused.thread, refused.call);
+            let refused_returned = refused.ret != u64::MAX;
             if self.is_too_old(&concerns) {
                 return self.too_long_ago();
             }
@@ -429,6 +438,7 @@ impl Checker {
                 return;
             }
             self.operations += 1;
+            self.returned += u64::from(refused_returned);
             self.stage = Stage::Following;
             return self.begin_again(number, thread, Some(call));
         }
@@ -474,29 +484,42 @@ impl Checker {
         self.end_versions();
         self.end_spans(End::Complete);
         if let Stage::Following = self.stage {
+            // Where nothing is open, a commit could follow that changes nothing, so what was written since the last one must be right by now.
+            let quiet = self.is_quiet();
             let differs = match &mut self.order {
                 Order::Spans(spans) => match spans.frontier() {
                     Some(frontier) => {
                         let worlds: Vec<&dyn Model> =
                             frontier.configs.iter().map(|config| &*config.model).collect();
-                        self.refine.compare_settled(&worlds)
+                        self.refine.compare_settled(&worlds, quiet)
                     }
-                    None => Ok(()),
+                    None => Ok(true),
                 },
                 _ => {
                     let worlds = self.refine.copies();
-                    self.refine.compare_settled(&worlds.iter().map(|world| &**world).collect::<Vec<_>>())
+                    let worlds: Vec<&dyn Model> = worlds.iter().map(|world| &**world).collect();
+                    self.refine.compare_settled(&worlds, quiet)
                 }
             };
-            if let Err(differs) = differs {
-                let thread = ThreadId::NONE;
-                let found = clash::difference(*differs, thread, None, Cause::Object);
-                return self.decide(Found::View(Box::new(found)));
+            match differs {
+                Ok(all) => self.uncompared = !all,
+                Err(differs) => {
+                    let thread = ThreadId::NONE;
+                    let found = clash::difference(*differs, thread, None, Cause::Object);
+                    return self.decide(Found::View(Box::new(found)));
+                }
             }
             // Operations that are open are pending: that, too, was judged.
             self.judged = self.merge.pushed;
             self.stage = Stage::Decided(Conclusion::Clean);
         }
+    }
+
+    /// At the end: is no operation open, no lock held, and did every thread end that wrote since the views were compared?
+    fn is_quiet(&self) -> bool {
+        let open = self.merge.live().any(|open| open.end == u64::MAX || open.end >= self.merge.base());
+        let dropped = !self.pending.is_empty() || self.forgotten;
+        !open && !dropped && !self.left_out && self.sections.are_over(self.refine.writers())
     }
 
     /// The log breaks off: what was found is told, what was not is not.

@@ -7,6 +7,7 @@ use std::fmt;
 
 use linpoint_history::Value;
 
+use crate::content::Content;
 use crate::event::{Location, ObjectId, ThreadId};
 
 /// One finding about one object.
@@ -138,10 +139,10 @@ pub enum Cause {
 pub struct DifferentKey {
     /// The key.
     pub key: Value,
-    /// What the specification has; null for nothing.
-    pub specification: Value,
-    /// What the implementation has; null for nothing.
-    pub implementation: Value,
+    /// What the specification has.
+    pub specification: Content,
+    /// What the implementation has.
+    pub implementation: Content,
 }
 
 /// A write that was replayed.

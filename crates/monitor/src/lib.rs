@@ -3,6 +3,7 @@
 mod barrier;
 mod blame;
 pub mod checker;
+pub mod content;
 mod drain;
 pub mod event;
 pub mod file;
@@ -41,6 +42,7 @@ mod verifier;
 mod view;
 
 pub use checker::Checker;
+pub use content::Content;
 pub use event::{Event, Location, ObjectId, ThreadId, What, Write};
 pub use finding::{Blame, Cause, Finding, Found, Mistake};
 pub use linpoint_history::confidence;

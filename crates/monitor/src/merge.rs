@@ -439,6 +439,12 @@ impl Merge {
             return stray(Mistake::Outside { thread: id, what: name(&what) });
         };
         let op = &mut self.ops[index as usize];
+        // A call's look is at numbers that were taken before its own.
+        let is_early = number < op.look;
+        let impossible = |merge: &Merge| {
+            let what = "its call looked at more numbers than there were by then";
+            stray(Mistake::Impossible { operation: Box::new(merge.seen(index, signature)), what })
+        };
         match what {
             What::Return(result) => {
                 let decl = &signature.operations[usize::from(op.op)];
@@ -448,6 +454,9 @@ impl Merge {
                 op.state = Answer::Known;
                 if let Some(settled) = &mut self.settled {
                     settled.push(index);
+                }
+                if is_early {
+                    return impossible(self);
                 }
                 if !fits {
                     let value = self.ops[index as usize].result.clone();
@@ -470,6 +479,9 @@ impl Merge {
                 if let Some(settled) = &mut self.settled {
                     settled.push(index);
                 }
+                if is_early {
+                    return impossible(self);
+                }
                 Slot::Abandon(index)
             }
             _ if self.marks == Marks::Refused => stray(Mistake::Marked { thread: id }),
@@ -481,6 +493,9 @@ impl Merge {
                 op.commit = number;
                 op.from = number;
                 let look = op.look;
+                if is_early {
+                    return impossible(self);
+                }
                 match what {
                     What::Window { from } if from < look || from > number => {
                         let operation = Box::new(self.seen(index, signature));

@@ -8,6 +8,8 @@ use std::any::Any;
 use linpoint_history::specs::State;
 use linpoint_history::{Builtin, Call, Signature, Value};
 
+use crate::content::Content;
+
 /// Did an operation take effect?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
@@ -35,8 +37,19 @@ pub trait Model: Send {
     /// The view at `key`; null where there is nothing.
     fn view(&self, key: &Value) -> Value;
 
-    /// The whole view, without nulls, in the order of keys.
+    /// The whole view, in the order of keys, without nulls but where [`Model::holds_nulls`].
     fn entries(&self) -> Vec<(Value, Value)>;
+
+    /// Is a key that holds null another view than no such key?
+    fn holds_nulls(&self) -> bool {
+        false
+    }
+
+    /// What the view has at `key`. To be given by models that hold nulls.
+    #[inline]
+    fn content(&self, key: &Value) -> Content {
+        Content::unless_null(self.view(key))
+    }
 
     /// A copy, to search from.
     fn fork(&self) -> Box<dyn Model>;

@@ -2,7 +2,8 @@
 //!
 //! The usual ones (nothing, a truth value, a number, two numbers) cost no more words than they have; the record's header says which it is.
 //! Everything else is *coded*: a word with a tag and a length, then the content. What comes out at the other end is a [`Value`].
-//! Unsigned numbers above `i64::MAX` come out as text of twenty digits: values are ordered numbers first, then text, so both equality and order are kept.
+//! Unsigned numbers above `i64::MAX` come out as text of twenty digits: values are ordered numbers first, then text, so both equality and order are kept. A text
+//! of twenty digits comes out with a quote before it, and one with quotes before the digits with one quote more: so no text equals a number.
 
 use linpoint_history::Value;
 
@@ -343,7 +344,7 @@ fn decode(words: &[u64], depth: u32) -> Option<(Value, &[u64])> {
         TEXT => {
             let count = length.div_ceil(8);
             let bytes: Vec<u8> = rest.get(..count)?.iter().flat_map(|word| word.to_le_bytes()).collect();
-            (Value::text(std::str::from_utf8(&bytes[..length]).ok()?), &rest[count..])
+            (plain_text(std::str::from_utf8(&bytes[..length]).ok()?), &rest[count..])
         }
         LIST if depth < DEEPEST && length <= rest.len() => {
             let mut rest = rest;
@@ -357,6 +358,13 @@ fn decode(words: &[u64], depth: u32) -> Option<(Value, &[u64])> {
         }
         _ => return None,
     })
+}
+
+/// A text as a value: another one than any number is.
+fn plain_text(text: &str) -> Value {
+    let digits = text.trim_start_matches('\'');
+    let is_like_a_number = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_like_a_number { Value::text(&format!("'{text}")) } else { Value::text(text) }
 }
 
 #[cfg(test)]
@@ -385,6 +393,10 @@ mod tests {
         check(u64::MAX, Value::text("18446744073709551615"));
         check((1u64 << 63, 0u64), Value::list([Value::text("09223372036854775808"), 0.into()]));
         check((usize::MAX >> 1, 7usize), Value::list([i64::MAX.into(), 7.into()]));
+        check("18446744073709551615", Value::text("'18446744073709551615"));
+        check("'18446744073709551615", Value::text("''18446744073709551615"));
+        check("1844674407370955161", Value::text("1844674407370955161"));
+        check("'a", Value::text("'a"));
         check(Pair(1u8, "x"), Value::list([1.into(), "x".into()]));
         let nested = Value::list([Value::Null, Value::list([Value::text("ü"), Value::Bool(false)])]);
         check(nested.clone(), nested);

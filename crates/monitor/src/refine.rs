@@ -10,6 +10,7 @@
 
 use linpoint_history::{Call, OpCode, ProcessId, Value};
 
+use crate::content::Content;
 use crate::event::{ThreadId, Write};
 use crate::finding::{DifferentKey, PastWrite};
 use crate::model::{Applied, Model};
@@ -27,6 +28,8 @@ struct View {
     shadow: Box<dyn Shadow>,
     /// Keys that may have changed since the last comparison.
     touched: Vec<Value>,
+    /// Who wrote since then, nearly always one thread.
+    writers: Vec<ThreadId>,
     recent: Recent,
     /// Comparisons until everything is compared again.
     until_full: u64,
@@ -53,8 +56,16 @@ const FULL_EVERY: u64 = 1 << 16;
 impl Refine {
     pub fn new(model: Box<dyn Model>, shadow: Option<Box<dyn Shadow>>) -> Refine {
         let view = shadow.map(|shadow| {
-            let touched = model.entries().into_iter().chain(shadow.entries()).map(|(key, _)| key).collect();
-            View { shadow, touched, recent: Recent::default(), until_full: FULL_EVERY, compared: 0 }
+            let touched = model.entries().into_iter().map(|(key, _)| key);
+            let touched = touched.chain(shadow.contents().into_iter().map(|(key, _)| key)).collect();
+            View {
+                shadow,
+                touched,
+                writers: Vec::new(),
+                recent: Recent::default(),
+                until_full: FULL_EVERY,
+                compared: 0,
+            }
         });
         Refine { worlds: vec![model], view, unused: Vec::new() }
     }
@@ -177,13 +188,16 @@ impl Refine {
     pub fn write(&mut self, number: u64, thread: ThreadId, write: Write) {
         let Some(view) = &mut self.view else { return };
         let before = view.touched.len();
+        if view.writers.last() != Some(&thread) && !view.writers.contains(&thread) {
+            view.writers.push(thread);
+        }
         view.shadow.write(&write, &mut view.touched);
         view.recent.note(number, thread, write, &view.touched[before..]);
     }
 
     /// What the implementation has at these keys.
-    pub fn implementation(&self, keys: &[Value]) -> Vec<Value> {
-        let view = |key| self.view.as_ref().map(|view| view.shadow.view(key)).unwrap_or_default();
+    pub fn implementation(&self, keys: &[Value]) -> Vec<Content> {
+        let view = |key| self.view.as_ref().map(|view| view.shadow.content(key)).unwrap_or_default();
         keys.iter().map(view).collect()
     }
 
@@ -197,9 +211,10 @@ impl Refine {
             return self.compare_all();
         }
         if let [only] = &self.worlds[..] {
-            let same = |key: &Value| only.view(key) == view.shadow.view(key);
+            let same = |key: &Value| view.shadow.content(key).is_same(&only.content(key), &**only);
             if view.touched.iter().all(same) {
                 view.touched.clear();
+                view.writers.clear();
                 return Ok(());
             }
         }
@@ -244,25 +259,33 @@ impl Refine {
             return Err(Box::new(view.describe(keys, false)));
         }
         view.touched.clear();
+        view.writers.clear();
         Ok(agreeing)
     }
 
-    /// Compares the whole views but for what was touched since the last commit: nobody promised that to be equal.
-    pub fn compare_settled(&mut self, worlds: &[&dyn Model]) -> Result<(), Box<Differs>> {
-        let Some(view) = &mut self.view else { return Ok(()) };
-        let implementation = view.shadow.entries();
+    /// Who wrote since the last comparison.
+    pub fn writers(&self) -> &[ThreadId] {
+        self.view.as_ref().map_or(&[], |view| &view.writers)
+    }
+
+    /// Compares the whole views, where it is not `quiet` but for what was touched since the last commit: nobody promised that to be equal. Was all of it equal?
+    pub fn compare_settled(&mut self, worlds: &[&dyn Model], quiet: bool) -> Result<bool, Box<Differs>> {
+        let Some(view) = &mut self.view else { return Ok(true) };
+        let implementation = view.shadow.contents();
         let touched = std::mem::take(&mut view.touched);
         let mut least: Option<Vec<DifferentKey>> = None;
+        let mut all = worlds.is_empty();
         for world in worlds {
-            let mut keys = merge_entries(world.entries(), &implementation);
-            keys.retain(|different| !touched.contains(&different.key));
+            let mut keys = merge_entries(*world, &implementation);
+            all |= keys.is_empty();
+            keys.retain(|different| quiet || !touched.contains(&different.key));
             if least.as_ref().is_none_or(|other| keys.len() < other.len()) {
                 least = Some(keys);
             }
         }
         match least {
             Some(keys) if !keys.is_empty() => Err(Box::new(view.describe(keys, true))),
-            _ => Ok(()),
+            _ => Ok(all),
         }
     }
 
@@ -274,13 +297,13 @@ impl Refine {
         }
         self.compare_worlds()?;
         let Some(view) = &mut self.view else { return Ok(()) };
-        let implementation = view.shadow.entries();
+        let implementation = view.shadow.contents();
         view.until_full = FULL_EVERY.max(16 * implementation.len() as u64);
         let mut least: Option<Vec<DifferentKey>> = None;
         let count = self.worlds.len();
         let mut left = Vec::with_capacity(count);
         for world in std::mem::take(&mut self.worlds) {
-            let keys = merge_entries(world.entries(), &implementation);
+            let keys = merge_entries(&*world, &implementation);
             if keys.is_empty() {
                 left.push(world);
             } else if least.as_ref().is_none_or(|other| keys.len() < other.len()) {
@@ -307,8 +330,8 @@ impl View {
 }
 
 fn different(key: &Value, model: &dyn Model, shadow: &dyn Shadow) -> Option<DifferentKey> {
-    let (specification, implementation) = (model.view(key), shadow.view(key));
-    (specification != implementation).then(|| DifferentKey {
+    let (specification, implementation) = (model.content(key), shadow.content(key));
+    (!implementation.is_same(&specification, model)).then(|| DifferentKey {
         key: key.clone(),
         specification,
         implementation,
@@ -316,9 +339,9 @@ fn different(key: &Value, model: &dyn Model, shadow: &dyn Shadow) -> Option<Diff
 }
 
 /// The keys at which two ordered lists of entries differ.
-fn merge_entries(specification: Vec<(Value, Value)>, implementation: &[(Value, Value)]) -> Vec<DifferentKey> {
+fn merge_entries(model: &dyn Model, implementation: &[(Value, Content)]) -> Vec<DifferentKey> {
     let mut keys = Vec::new();
-    let mut mine = specification.into_iter().peekable();
+    let mut mine = model.entries().into_iter().peekable();
     let mut theirs = implementation.iter().peekable();
     loop {
         let order = match (mine.peek(), theirs.peek()) {
@@ -331,9 +354,9 @@ fn merge_entries(specification: Vec<(Value, Value)>, implementation: &[(Value, V
         let b = if order.is_ge() { theirs.next() } else { None };
         let Some(key) = a.as_ref().map(|(key, _)| key).or(b.map(|(key, _)| key)) else { return keys };
         let key = key.clone();
-        let specification = a.map(|(_, value)| value).unwrap_or_default();
-        let implementation = b.map(|(_, value)| value.clone()).unwrap_or_default();
-        if specification != implementation {
+        let specification = a.map_or(Content::Nothing, |(_, value)| Content::Value(value)).seen_by(model);
+        let implementation = b.map(|(_, content)| content.clone()).unwrap_or_default();
+        if !implementation.is_same(&specification, model) {
             keys.push(DifferentKey { key, specification, implementation });
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use linpoint_history::Builtin;
 use linpoint_history::Spec as _;
 use linpoint_history::specs::{self, SpecError};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use crate::checker::{Commits, End, Setup};
@@ -39,6 +39,10 @@ pub(crate) struct Follower<R> {
     pub(crate) garbled: bool,
     /// What was read, object by object.
     read: FxHashMap<ObjectId, Counts>,
+    /// What the objects are called.
+    names: FxHashMap<ObjectId, String>,
+    /// Those of which the log says how much was written.
+    counted: FxHashSet<ObjectId>,
     /// What the log says against it.
     pub(crate) short: Vec<Shortfall>,
 }
@@ -46,8 +50,8 @@ pub(crate) struct Follower<R> {
 impl<R: Read> Follower<R> {
     pub(crate) fn new(reader: Reader<R>) -> Follower<R> {
         let widen = reader.error.map(Widen::new);
-        let (read, short) = (FxHashMap::default(), Vec::new());
-        Follower { reader, widen, ended: false, garbled: false, read, short }
+        let (read, names, counted) = (FxHashMap::default(), FxHashMap::default(), FxHashSet::default());
+        Follower { reader, widen, ended: false, garbled: false, read, names, counted, short: Vec::new() }
     }
 
     /// Tells `sink` of what stands in the first `bytes` bytes and was not told before. `false` where there was nothing.
@@ -64,6 +68,7 @@ impl<R: Read> Follower<R> {
             match frame {
                 Frame::Object(object, description) => {
                     self.read.entry(object).or_default();
+                    self.names.insert(object, description.name.clone());
                     if let Some(entrant) = entrant(object, &description) {
                         sink.object(entrant);
                     }
@@ -90,17 +95,31 @@ impl<R: Read> Follower<R> {
                 Frame::Lost(object, count) => sink.lost(object, count),
                 Frame::Counts(object, counts) => {
                     let read = self.read.get(&object).copied().unwrap_or_default();
-                    if (read.records, read.numbers, read.top) != (counts.records, counts.numbers, counts.top)
-                    {
+                    let name = || match self.names.get(&object) {
+                        Some(name) => name.clone(),
+                        None => format!("object {}", object.0),
+                    };
+                    let (of_read, of_written) = ((read.numbers, read.top), (counts.numbers, counts.top));
+                    if read.records != counts.records {
                         let (read, written) = (read.records, counts.records);
-                        let object = format!("object {}", object.0);
-                        self.short.push(Shortfall::Records { object, read, written });
+                        self.short.push(Shortfall::Records { object: name(), read, written });
+                    } else if of_read != of_written {
+                        let (read, written) = (of_read, of_written);
+                        self.short.push(Shortfall::Numbers { object: name(), read, written });
                     }
+                    self.counted.insert(object);
                     sink.counted(object, counts);
                 }
                 Frame::Running(thread) => sink.running(thread),
                 Frame::End(objects) => {
                     self.ended = true;
+                    let uncounted = self.read.keys().filter(|object| !self.counted.contains(object));
+                    let mut uncounted: Vec<ObjectId> = uncounted.copied().collect();
+                    uncounted.sort_by_key(|object| object.0);
+                    for object in uncounted {
+                        let object = self.names.get(&object).cloned().unwrap_or_default();
+                        self.short.push(Shortfall::Uncounted { object });
+                    }
                     let read = self.read.len() as u64;
                     if read != objects {
                         self.short.push(Shortfall::Objects { read, written: objects });

@@ -29,7 +29,7 @@ pub struct Judged {
 /// Why what was judged is not the whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shortfall {
-    /// No operation was judged at all.
+    /// No operation was judged that returned.
     Nothing,
     /// The program did not close the log: it was killed, or the end is missing.
     NotClosed,
@@ -51,6 +51,25 @@ pub enum Shortfall {
         read: u64,
         /// Records that were written.
         written: u64,
+    },
+    /// The log says that more, or fewer, of the records took a number, or that they went further.
+    Numbers {
+        /// The object's name.
+        object: String,
+        /// Records with a number, and one more than the largest, that were read.
+        read: (u64, u64),
+        /// The same, as written.
+        written: (u64, u64),
+    },
+    /// The log does not say how many records of an object were written.
+    Uncounted {
+        /// The object's name.
+        object: String,
+    },
+    /// Writes after the last commit, where something was still open, that no view was compared with.
+    Uncompared {
+        /// The object's name.
+        object: String,
     },
     /// Records about objects that nobody registered.
     Strays {
@@ -126,12 +145,15 @@ impl Report {
             if unjudged > 0 && conclusion == Conclusion::Clean {
                 short.push(Shortfall::Unjudged { object: object(), events: unjudged });
             }
+            if judged.summary.uncompared && conclusion == Conclusion::Clean {
+                short.push(Shortfall::Uncompared { object: object() });
+            }
             let viewed = judged.description.view != "none";
             if viewed && operations > 0 && views == 0 && conclusion == Conclusion::Clean {
                 short.push(Shortfall::Views { object: object() });
             }
         }
-        if self.operations() == 0 {
+        if self.returned() == 0 {
             short.push(Shortfall::Nothing);
         }
         short
@@ -177,6 +199,11 @@ impl Report {
         self.objects.iter().map(|judged| judged.summary.operations).sum()
     }
 
+    /// Operations judged that returned.
+    pub fn returned(&self) -> u64 {
+        self.objects.iter().map(|judged| judged.summary.returned).sum()
+    }
+
     /// Everything found.
     pub fn findings(&self) -> impl Iterator<Item = (&Judged, &Finding)> {
         self.objects.iter().flat_map(|judged| judged.findings.iter().map(move |finding| (judged, finding)))
@@ -201,7 +228,15 @@ impl fmt::Display for Report {
             Conclusion::Unknown => "unknown",
         };
         let (events, operations) = (self.events(), self.operations());
-        writeln!(f, "{head}: {operations} operations, {events} events, {} objects", self.objects.len())?;
+        let pending = match operations - self.returned() {
+            0 => String::new(),
+            pending => format!(" ({pending} of them pending)"),
+        };
+        writeln!(
+            f,
+            "{head}: {operations} operations{pending}, {events} events, {} objects",
+            self.objects.len()
+        )?;
         writeln!(f, "  return values compared at each commit; {}; stamps: {}", self.views(), self.stamps)?;
         for shortfall in self.shortfalls() {
             writeln!(f, "  {shortfall}")?;
@@ -227,8 +262,8 @@ impl fmt::Display for Report {
         if let Some(moved) = &self.log_moved {
             writeln!(f, "  the file that was in the log's place is now {}", moved.display())?;
         }
-        if self.conclusion() == Conclusion::Clean && operations > 0 {
-            writeln!(f, "  {}", confidence::Worth::of(operations))?;
+        if self.conclusion() == Conclusion::Clean {
+            writeln!(f, "  {}", confidence::Worth::of(self.returned()))?;
         }
         Ok(())
     }
@@ -237,7 +272,7 @@ impl fmt::Display for Report {
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Shortfall::Nothing => f.write_str("no operation was judged, so nothing is known"),
+            Shortfall::Nothing => f.write_str("no operation that returned was judged, so nothing is known"),
             Shortfall::NotClosed => f.write_str(
                 "the log was not closed by its program: what was judged is what came before the end, and nothing is known of the rest",
             ),
@@ -248,6 +283,18 @@ impl fmt::Display for Shortfall {
             Shortfall::Records { object, read, written } => {
                 write!(f, "{object}: {read} records were judged, and the log says that {written} were written")
             }
+            Shortfall::Numbers { object, read, written } => write!(
+                f,
+                "{object}: {} records with numbers below {} were judged, and the log says {} with numbers below {}",
+                read.0, read.1, written.0, written.1
+            ),
+            Shortfall::Uncounted { object } => {
+                write!(f, "{object}: the log does not say how many records were written, so some may be missing")
+            }
+            Shortfall::Uncompared { object } => write!(
+                f,
+                "{object}: what was written after the last commit was not compared, since something was still open at the end"
+            ),
             Shortfall::Strays { records } => {
                 write!(f, "{records} records are about objects that nobody registered, and were not judged")
             }

@@ -118,6 +118,11 @@ impl Sections {
         self.going_on.push(thread);
     }
 
+    /// Is no lock held, and did all of these threads end?
+    pub fn are_over(&self, threads: &[ThreadId]) -> bool {
+        self.holders.is_empty() && !threads.iter().any(|thread| self.going_on.contains(thread))
+    }
+
     /// A lock that was never released by a thread that has ended, if there is one.
     pub fn held_at_the_end(&self) -> Option<Mistake> {
         let ended = |holder: &(&u64, &ThreadId)| !self.going_on.contains(holder.1);

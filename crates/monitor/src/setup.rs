@@ -102,6 +102,10 @@ pub struct Summary {
     pub events: u64,
     /// Operations that took effect in the specification.
     pub operations: u64,
+    /// Those of them that returned: of the others nobody saw an answer.
+    pub returned: u64,
+    /// Were there writes after the last comparison of the views, while something was open, that nothing was compared with?
+    pub uncompared: bool,
     /// Events that were not judged.
     pub unjudged: u64,
     /// Numbers that are in no record, as far as can be told.

@@ -6,6 +6,7 @@
 
 use linpoint_history::Value;
 
+use crate::content::Content;
 use crate::event::Write;
 
 /// The shadow of the locations behind a view.
@@ -13,9 +14,19 @@ pub trait Shadow: Send {
     /// A location holds another value. Adds to `touched` every key of the view that may have changed.
     fn write(&mut self, write: &Write, touched: &mut Vec<Value>);
 
-    /// The view at `key`; null where there is nothing.
+    /// The view at `key`; null where there is nothing, and where there is no one value.
     fn view(&self, key: &Value) -> Value;
 
     /// The whole view, without nulls, in the order of keys.
     fn entries(&self) -> Vec<(Value, Value)>;
+
+    /// What is at `key`. To be given by shadows that may hold nulls, or conflicts.
+    fn content(&self, key: &Value) -> Content {
+        Content::unless_null(self.view(key))
+    }
+
+    /// All that is there, in the order of keys, with what [`Shadow::content`] says of each.
+    fn contents(&self) -> Vec<(Value, Content)> {
+        self.entries().into_iter().map(|(key, value)| (key, Content::Value(value))).collect()
+    }
 }

@@ -8,6 +8,7 @@
 
 use linpoint_report::view::{self, Bar, Comparison, Entry, History, Order, Summary, View, Write};
 
+use crate::content::Content;
 use crate::finding::{Blame, Cause, Difference, Found, Refused, Seen};
 use crate::report::{Judged, Report};
 use crate::setup::Conclusion;
@@ -30,6 +31,10 @@ impl Report {
         });
         let headline = match worst {
             Some((judged, finding)) => format!("{}: {}", judged.description.name, short(&finding.found)),
+            None if self.conclusion() != Conclusion::Clean => {
+                let short = self.shortfalls();
+                short.first().map_or_else(|| "not everything was judged".to_owned(), ToString::to_string)
+            }
             None => format!("every one of {} operations fits the specification", self.operations()),
         };
         let mut view = View::new(verdict, word, &headline);
@@ -186,8 +191,9 @@ fn bar(seen: &Seen) -> Bar {
 }
 
 fn comparison(judged: &Judged, difference: &Difference) -> Comparison {
-    let side = |value: &linpoint_history::Value| {
-        if value.is_null() { String::new() } else { value.to_string() }
+    let side = |content: &Content| match content {
+        Content::Nothing => String::new(),
+        content => content.to_string(),
     };
     Comparison {
         object: judged.description.name.clone(),

@@ -15,6 +15,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use linpoint_history::symbols::show_process;
 use linpoint_history::{Operation, Signature, Symbols, Value};
 
 use crate::columns::Columns;
@@ -54,7 +55,7 @@ pub fn draw(
         ..bar(signature, symbols, op)
     };
     let history = History {
-        lanes: lanes.keys().map(|name| format!("process {name}")).collect(),
+        lanes: lanes.keys().map(|name| format!("process {}", show_process(name))).collect(),
         bars: operations.iter().map(of).collect(),
         impossible: marked,
         ..History::default()

@@ -31,6 +31,8 @@ fn names() -> Vec<String> {
             [":spurious", ":capacity=2", ":capacity=2:spurious"].map(|s| format!("{}{s}", kind.name())),
         );
     }
+    // Without a bound there is nothing that could be reported too soon.
+    names.retain(|name| !["set:spurious", "multiset:spurious", "list:spurious"].contains(&name.as_str()));
     names.push("semaphore:capacity=2".to_owned());
     names
 }

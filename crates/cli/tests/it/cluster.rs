@@ -131,3 +131,38 @@ fn a_watch_needs_a_token_and_a_port() {
     assert_eq!(ran.code, 2, "{} {}", ran.out, ran.err);
     assert!(ran.err.contains("for this machine alone"), "{}", ran.err);
 }
+
+#[test]
+fn parts_that_measure_time_by_their_own_lines_are_not_merged() {
+    let event = |process: u32, kind: &str, op: &str, value: &str| {
+        format!(
+            "{{\"process\":{process},\"type\":\"{kind}\",\"op\":\"{op}\",\"key\":\"x\",\"value\":{value}}}\n"
+        )
+    };
+    let writes = file("e-writes.jsonl", &(event(1, "invoke", "put", "5") + &event(1, "ok", "put", "5")));
+    let reads = file("e-reads.jsonl", &(event(2, "invoke", "get", "null") + &event(2, "ok", "get", "null")));
+    let ran = check(&["--merge", &writes, &reads]);
+    assert_eq!(ran.code, 2, "{} {}", ran.out, ran.err);
+    assert!(ran.err.contains("order of its own lines") && ran.err.contains("--shared-clock"), "{}", ran.err);
+    assert_eq!(check(&["--merge", "--shared-clock", &writes, &reads]).code, 0);
+    assert_eq!(check(&["--merge", &writes]).code, 0);
+}
+
+#[test]
+fn an_object_of_parts_may_begin_with_an_empty_list() {
+    let rows = "{\"process\":1,\"op\":\"dequeue\",\"call\":1,\"return\":2}\n";
+    let part = file("i-empty.jsonl", rows);
+    let ran = linpoint(&["check", "--spec", "queue", "--initial", "[]", "--merge", &part], b"");
+    assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
+}
+
+#[test]
+fn names_of_one_specification_are_one_object() {
+    let part = |name: &str, stamp: u32| {
+        let row = format!("{{\"process\":{stamp},\"op\":\"acquire\",\"call\":{stamp},\"return\":{stamp}}}\n");
+        file(name, &row)
+    };
+    let (first, second) = (part("n-1.jsonl", 1), part("n-2.jsonl", 2));
+    let ran = check(&["--merge", &format!("{first}@lock"), &format!("{second}@Lock")]);
+    assert_eq!(ran.code, 1, "{} {}", ran.out, ran.err);
+}

@@ -293,3 +293,108 @@ fn a_run_that_is_stopped_raises_no_false_alarm() {
     }
     assert!(stopped > 5, "{stopped} were stopped");
 }
+
+/// Stamps of one source are exact among themselves, whatever its clock's error: what they alone refute is refuted, however much else there is, and although operations of one process
+/// would overlap if they were widened.
+#[test]
+fn a_clock_that_is_off_is_off_for_all_its_stamps_alike() {
+    // Two writes and a read of the first, by one process; and many operations of another source, some pending, long before.
+    let run = |name: &'static str, others: i64, pending: bool, far: i64| {
+        let spec = specs::parse(name).expect("a specification");
+        let feeds: Feeds = Arc::new(move |_| {
+            let mut symbols = Symbols::new();
+            let row = |symbols: &mut Symbols, process: i64, op, value: Option<i64>, call: i64| {
+                let mut row = Operation::new(symbols.process(&Value::Int(process)), op);
+                (row.call, row.ret) = (call, call + 1);
+                let value = value.map_or(linpoint_history::ValueId::NULL, |n| symbols.intern_int(n));
+                match op {
+                    codes::register::WRITE => row.arg = value,
+                    _ => row.result = value,
+                }
+                row
+            };
+            let steps = [
+                (codes::register::WRITE, Some(1)),
+                (codes::register::WRITE, Some(2)),
+                (codes::register::READ, Some(1)),
+            ];
+            let mut stale: Vec<Operation> = (0..)
+                .zip(steps)
+                .map(|(place, (op, value))| row(&mut symbols, 1, op, value, 10 + 10 * place))
+                .collect();
+            stale.sort_by_key(|row| row.ret);
+            let mut others: Vec<Operation> = (0..others)
+                .map(|n| row(&mut symbols, 2, codes::register::WRITE, Some(100 + n), far + 10 * n))
+                .collect();
+            if pending {
+                let mut row = row(&mut symbols, 3, codes::register::WRITE, Some(7), far);
+                row.ret = Operation::NEVER;
+                others.push(row);
+            }
+            let spec = specs::parse(name).expect("a specification");
+            let named = |file: &str, rows: Vec<Operation>, epsilon: i64| -> Result<Named, Diagnostic> {
+                let about = About { epsilon, ..about(file, name) };
+                Ok(Named { about, feed: Box::new(FileFeed::of(rows, symbols.clone(), &spec)?) })
+            };
+            Ok(vec![named("stale", stale, 1000)?, named("others", others, 5)?])
+        });
+        assert!(!spec.name().is_empty());
+        Job::new(feeds).run().expect("a run in one process ends").answer().0.verdict
+    };
+    for (others, pending, far) in
+        [(0, false, 0), (0, true, 0), (3, false, -100_000), (200, true, -100_000), (200, true, 0)]
+    {
+        let verdict = run("register", others, pending, far);
+        assert!(matches!(verdict, Verdict::Violated(_)), "{others} {pending} {far}: {verdict:?}");
+    }
+}
+
+/// Two names of one specification are one, and so are an empty beginning and none.
+#[test]
+fn one_specification_has_one_name() {
+    for [first, second] in [
+        ["lock", "LOCK"],
+        ["semaphore", "semaphore:capacity=1"],
+        ["semaphore:capacity=01", "Semaphore:capacity=1"],
+    ] {
+        for workers in [1, 2] {
+            let feeds: Feeds = Arc::new(move |worker| {
+                let named = |part: usize, name: &str| -> Result<Named, Diagnostic> {
+                    let mut symbols = Symbols::new();
+                    let mut row =
+                        Operation::new(symbols.process(&Value::Int(part as i64)), codes::lock::ACQUIRE);
+                    (row.call, row.ret) = (2 * part as i64, 2 * part as i64 + 1);
+                    let spec = specs::parse(name).expect("a specification");
+                    Ok(Named {
+                        about: about(&format!("part {part}"), name),
+                        feed: Box::new(FileFeed::of(vec![row], symbols, &spec)?),
+                    })
+                };
+                let parts = [first, second].into_iter().enumerate();
+                parts
+                    .filter(|(part, _)| part % workers == worker)
+                    .map(|(part, name)| named(part, name))
+                    .collect()
+            });
+            let outcome = Job { workers, ..Job::new(feeds) }.run().expect("a run in one process ends");
+            assert_eq!(outcome.report.objects, 1, "{first} and {second}");
+            assert!(matches!(outcome.answer().0.verdict, Verdict::Violated(_)), "{first} and {second}");
+        }
+    }
+}
+
+/// An empty list is no contents at all, also of a source that says so.
+#[test]
+fn an_object_may_begin_with_an_empty_list() {
+    for kind in linpoint_history::Kind::all() {
+        let spec = specs::parse(kind.name()).expect("a specification");
+        let Ok(started) = spec.clone().starting_from(Value::list([])) else { continue };
+        let outcome = feeds::run(
+            &agree::made(&Plan::new(started.clone()), false).expect("a history"),
+            kind.name(),
+            Some(started.initial.clone()),
+            &Split { sources: 1, workers: 1, ..Split::default() },
+        );
+        assert_eq!(outcome.report.troubles, Vec::<String>::new(), "{}", kind.name());
+    }
+}

@@ -1,7 +1,8 @@
 //! Comma-separated values, after RFC 4180: a header, one operation a record, quotes where needed.
 //!
 //! `arg` and `ret` are JSON where they look like it (`5`, `true`, `null`, `"5"`, `[1,2]`), text otherwise, and null where
-//! empty. The columns come in any order; those with other names are passed over.
+//! empty. Blanks are part of a field: ` a` is another text than `a`. So ` 5` would be a text that looks like the number next to it, and is
+//! refused. The columns come in any order; those with other names are passed over.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -111,7 +112,7 @@ impl Csv {
         }
         let mut fields = Fields::default();
         for (column, text) in self.columns.iter().zip(self.record.fields()) {
-            set(&mut fields, *column, text.trim(), &self.schema, &self.source.guard)?;
+            set(&mut fields, *column, text, &self.schema, &self.source.guard)?;
         }
         self.schema.row(&fields, symbols)
     }
@@ -127,7 +128,8 @@ pub(super) fn set(
 ) -> Result<(), Diagnostic> {
     let value = match column {
         Field::Other => return Ok(()),
-        Field::Op => Value::text(text),
+        // No operation has blanks around its name.
+        Field::Op => Value::text(text.trim()),
         _ => value(text, guard).map_err(|problem| column.blame(problem))?,
     };
     schema.set(fields, column, value)
@@ -136,9 +138,21 @@ pub(super) fn set(
 /// A field as a value: JSON where it looks like it, text otherwise.
 pub(super) fn value(text: &str, guard: &Guard) -> Result<Value, Diagnostic> {
     let Some(first) = text.bytes().next() else { return Ok(Value::Null) };
+    let plain = text.trim_ascii();
+    if plain.is_empty() {
+        return Ok(Value::text(text));
+    }
     let mut json = Json::guarded(text.as_bytes(), guard);
     let parsed = json.value().and_then(|value| json.end().map(|()| value));
     match parsed {
+        Ok(_) if plain.len() < text.len() => {
+            let shown: String = plain.chars().take(40).collect();
+            Err(Diagnostic::new(
+                problem::SYNTAX,
+                format!("there are blanks around `{shown}`"),
+                "a field without blanks, or JSON text in quotes if the blanks are part of it: \"\"\" 5\"\"\"",
+            ))
+        }
         Err(problem)
             if matches!(first, b'"' | b'[' | b'{')
                 || matches!(problem.code, problem::NOT_A_VALUE | problem::TOO_LARGE) =>
@@ -159,9 +173,7 @@ pub(super) fn value(text: &str, guard: &Guard) -> Result<Value, Diagnostic> {
 pub(super) fn field(shown: &Value) -> String {
     match shown {
         Value::Null => String::new(),
-        Value::Str(text)
-            if text.trim() == &**text && value(text, &Guard::default()).is_ok_and(|read| read == *shown) =>
-        {
+        Value::Str(text) if value(text, &Guard::default()).is_ok_and(|read| read == *shown) => {
             text.to_string()
         }
         other => other.to_string(),
@@ -279,7 +291,8 @@ impl Record {
                     None if !is_all => return Ok(None),
                     _ => (quoted, closed) = (false, true),
                 },
-                Some(other) if closed && !matches!(other, b',' | b'\n' | b'\r' | b' ' | b'\t') => {
+                Some(b' ' | b'\t' | b'\r') if closed => {}
+                Some(other) if closed && !matches!(other, b',' | b'\n') => {
                     (closed, self.goes_on) = (false, true);
                     text.push(other);
                 }
@@ -293,6 +306,9 @@ impl Record {
                     closed = false;
                 }
                 None | Some(b'\n') if !quoted => {
+                    if !closed && text.len() > start && text.ends_with(b"\r") {
+                        text.pop();
+                    }
                     self.ranges.push(start..text.len());
                     let used = at.min(bytes.len());
                     // Of the record as it stands: with the commas and quotes taken out, two halves may make a character.
@@ -349,5 +365,10 @@ pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Writ
 }
 
 fn quoted(field: String) -> String {
-    if field.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+    // Blanks at an end are safe without quotes here, but not from everyone who may save the file again.
+    if field.contains(['"', ',', '\n', '\r']) || field.trim() != field {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
+    }
 }

@@ -151,6 +151,27 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// As [`Parser::peek`], behind what a `#_` takes out. A `#` that the text ends with stays, and so does what is taken out and not whole: it
+    /// is [`problem::TRUNCATED`], and the place is the one before it.
+    pub fn peek_kept(&mut self) -> Result<Option<u8>, Diagnostic> {
+        self.kept(0)
+    }
+
+    fn kept(&mut self, depth: u32) -> Result<Option<u8>, Diagnostic> {
+        loop {
+            let next = self.peek();
+            if next != Some(b'#') || self.text.get(self.at + 1) != Some(&b'_') {
+                return Ok(next);
+            }
+            let start = self.at;
+            self.at += 2;
+            if let Err(problem) = self.nested(depth + 1) {
+                self.at = start;
+                return Err(problem);
+            }
+        }
+    }
+
     fn nested(&mut self, depth: u32) -> Result<Edn, Diagnostic> {
         if depth > DEEPEST {
             return Err(self.place(problem::too_big("data is nested too deeply")));
@@ -189,15 +210,11 @@ impl<'a> Parser<'a> {
         self.at += 1;
         let mut items = Vec::new();
         loop {
-            match self.peek() {
+            match self.kept(depth)? {
                 None => return Err(self.place(problem::truncated(&format!("`{}`", close as char)))),
                 Some(byte) if byte == close => {
                     self.at += 1;
                     return Ok(items);
-                }
-                Some(b'#') if self.text.get(self.at + 1) == Some(&b'_') => {
-                    self.at += 2;
-                    self.nested(depth + 1)?;
                 }
                 Some(_) => {
                     self.guard.one_more(&items)?;
@@ -219,8 +236,10 @@ impl<'a> Parser<'a> {
                 self.nested(depth + 1)
             }
             Some(_) => {
+                let start = self.at;
                 let tag = self.token()?;
-                if tag.is_empty() {
+                if !tag.starts_with(char::is_alphabetic) || !is_name(tag) {
+                    self.at = start;
                     return Err(self.syntax("a # without a tag"));
                 }
                 Ok(Edn::Tagged(tag.to_owned(), Box::new(self.nested(depth + 1)?)))
@@ -240,10 +259,22 @@ impl<'a> Parser<'a> {
             "false" => Edn::Bool(false),
             _ => {
                 if let Some(name) = token.strip_prefix(':') {
+                    if name.is_empty() && self.at == self.text.len() {
+                        return Err(self.place(problem::truncated("a keyword")));
+                    }
+                    if name.starts_with(':') || !is_name(name) {
+                        self.at = start;
+                        return Err(self.syntax("a colon that begins no keyword"));
+                    }
                     return Ok(Edn::Keyword(name.to_owned()));
                 }
                 let digits = token.strip_prefix(['-', '+']).unwrap_or(token);
                 if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+                    if token.starts_with('\'') || !is_name(token) {
+                        self.at = start;
+                        // Among them `^`, with which Clojure puts something beside a value: EDN has nothing of the kind.
+                        return Err(self.syntax("a character that begins no value"));
+                    }
                     return Ok(Edn::Symbol(token.to_owned()));
                 }
                 if digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit() {
@@ -277,6 +308,10 @@ impl<'a> Parser<'a> {
         let rest = &self.text[self.at..];
         let ends = |b: &u8| b" \t\r\n,;\"{}[]()\x0c".contains(b);
         let length = rest.iter().position(ends).unwrap_or(rest.len());
+        let cut = |error: std::str::Utf8Error| length == rest.len() && error.error_len().is_none();
+        if std::str::from_utf8(&rest[..length]).is_err_and(cut) {
+            return Err(self.place(problem::truncated("the rest of a character")));
+        }
         let token = self.utf8(self.at, self.at + length)?;
         self.at += length;
         Ok(token)
@@ -360,6 +395,12 @@ impl<'a> Parser<'a> {
         let column = before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
         problem.at(lines as u64, column as u32 + 1)
     }
+}
+
+/// May a symbol, or a keyword behind its colon, be called so? Letters, digits, and the signs that EDN and Clojure allow in names.
+fn is_name(token: &str) -> bool {
+    let is_sign = |c: char| ".*+!-_?$%&=<>/:#'|".contains(c);
+    !token.is_empty() && !token.starts_with('#') && token.chars().all(|c| c.is_alphanumeric() || is_sign(c))
 }
 
 /// Writes a value.

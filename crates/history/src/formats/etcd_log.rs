@@ -1,8 +1,8 @@
 //! Jepsen's log lines, as in the etcd histories that come with porcupine: `INFO  jepsen.util - 0`, `:invoke`, `:cas` and
 //! `[1 2]` with tabs between them, or, where something has expanded the tabs, blanks, which are process, type, operation and value.
 //!
-//! Here `:fail` of a compare-and-set means that the comparison failed: it took effect and answered `false`. `:info` is a
-//! timeout. Log lines about other things are passed over.
+//! Here `:fail` of a compare-and-set means that the comparison failed: it took effect and answered `false`. Of any other operation it means
+//! that it did not happen, as everywhere. `:info` is a timeout. Log lines about other things are passed over.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ use super::{Format, Guard, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::{KeyId, OpCode};
-use crate::signature::{Shape, Signature};
+use crate::signature::{OpDecl, Shape, Signature};
 use crate::symbols::ValueId;
 use crate::value::Value;
 
@@ -46,9 +46,14 @@ impl EventForm for EtcdLog {
         Ok(None)
     }
 
-    fn fail_is_false(&self) -> bool {
-        true
+    fn fail_is_false(&self, decl: &OpDecl) -> bool {
+        is_cas(decl)
     }
+}
+
+/// Is it the operation that such a log lets fail when it answers `false`?
+fn is_cas(decl: &OpDecl) -> bool {
+    decl.name == "cas" && decl.result == Shape::Bool
 }
 
 fn parse(line: &[u8], schema: &Schema, guard: &Guard) -> Result<Option<Event>, Diagnostic> {
@@ -105,7 +110,7 @@ fn parse(line: &[u8], schema: &Schema, guard: &Guard) -> Result<Option<Event>, D
         Moment::Invoke | Moment::Ok => {
             let mut parser = Parser::new(value.as_bytes(), guard);
             let data = parser.data()?;
-            if parser.peek().is_some() {
+            if parser.peek_kept()?.is_some() {
                 let message = "something follows after the value";
                 return Err(Diagnostic::new(problem::SYNTAX, message, "one value, such as nil, 3 or [1 2]"));
             }
@@ -144,11 +149,10 @@ pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Writ
     for event in event_order::events(history)? {
         let row = &history.operations[event.row];
         let decl = signature.decl(row.op());
-        let answers = decl.result == Shape::Bool;
         let (moment, value) = match event.side {
             Side::Call => ("invoke", row.arg),
-            Side::Return if answers && row.result == ValueId::FALSE => ("fail", row.arg),
-            Side::Return if answers || decl.result == Shape::Unit => ("ok", row.arg),
+            Side::Return if is_cas(decl) && row.result == ValueId::FALSE => ("fail", row.arg),
+            Side::Return if is_cas(decl) || decl.result == Shape::Unit => ("ok", row.arg),
             Side::Return => ("ok", row.result),
         };
         let process = numbers[row.process().0 as usize];

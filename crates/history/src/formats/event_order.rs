@@ -9,6 +9,7 @@ use std::io;
 
 use crate::history::History;
 use crate::operation::ProcessId;
+use crate::value::Value;
 
 /// Which end of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +62,15 @@ pub(super) fn events(history: &History) -> io::Result<Vec<Placed>> {
             ),
         )),
     }
+}
+
+/// A name for each process in a file of events that has room for text: its own, or a number where it has none that such a file
+/// gives to a client.
+pub(super) fn process_names(history: &History) -> Vec<Value> {
+    let own = (0..).map(|process| history.symbols.process_name(ProcessId(process)));
+    let numbers = process_numbers(history).into_iter().map(Value::Int);
+    let is_kept = |name: &Value| matches!(name, Value::Str(text) if &**text != "nemesis");
+    own.zip(numbers).map(|(name, number)| if is_kept(&name) { name } else { number }).collect()
 }
 
 /// A number for each process, where the format has no room for other names: its own where it has one.

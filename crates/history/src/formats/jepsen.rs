@@ -1,7 +1,7 @@
 //! Jepsen's histories in EDN, and porcupine's key-value histories, which look the same.
 //!
 //! Maps with `:process :type :f :value` and possibly `:key`, in a vector, in a list, or one after another. The order in
-//! the file is the order in time; `:time` and `:index` say nothing more. Events of the nemesis are passed over; any other process has a number, or is text.
+//! the file is the order in time; `:time` and `:index` say nothing more. Events of the process `:nemesis` are passed over; any other process has a number, or is text.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::event_order::{self, Side};
 use super::pairing::{Event, EventForm, Moment};
 use super::schema::Schema;
 use super::source::Source;
-use super::{Format, Guard, detect, problem};
+use super::{Format, Guard, detect, misspelt, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::{KeyId, OpCode};
@@ -49,7 +49,22 @@ impl Jepsen {
     fn find_map(&mut self, source: &mut Source) -> Result<bool, Diagnostic> {
         loop {
             let mut parser = Parser::new(source.bytes(), &source.guard);
-            let (next, mut skipped) = (parser.peek(), parser.at());
+            let (next, mut skipped) = match parser.peek_kept() {
+                Ok(next) => (next, parser.at()),
+                // What is taken out may go on in what was not read yet.
+                Err(problem) if problem.code == problem::TRUNCATED && !source.is_finished() => {
+                    source.much_more()?;
+                    continue;
+                }
+                Err(problem) => {
+                    let lines_on = problem.line;
+                    return Err(source.place(problem, lines_on));
+                }
+            };
+            // A `#` at the end may be the first half of a `#_`.
+            if next == Some(b'#') && skipped + 1 == source.bytes().len() && source.more()? {
+                continue;
+            }
             if next.is_none() && !source.is_finished() {
                 // A comment may go on in what was not read yet; the lines before it are over.
                 skipped = memchr::memrchr(b'\n', source.bytes()).map_or(0, |at| at + 1);
@@ -103,7 +118,7 @@ impl Jepsen {
             Event { process: None, moment, op: OpCode(0), value: Value::Null, key: None, line: 0 };
         event.process = match process {
             Edn::Int(n) => Some(Value::Int(*n)),
-            Edn::Keyword(name) | Edn::Text(name) if name == "nemesis" => return Ok(event),
+            Edn::Keyword(name) if name == "nemesis" => return Ok(event),
             Edn::Text(name) => Some(Value::text(name)),
             Edn::Big(text) => return Err(problem::too_large(text)),
             other => {
@@ -143,8 +158,12 @@ impl<'a> Named<'a> {
     /// Finds them, each once.
     fn of(fields: &'a [(Edn, Edn)], key_field: &str) -> Result<Named<'a>, Diagnostic> {
         let mut named = Named::default();
+        let mut others = Vec::new();
         for (name, value) in fields {
-            let Edn::Keyword(name) = name else { continue };
+            let Edn::Keyword(name) = name else {
+                others.extend(name.name().map(|plain| (plain, show_name(name))));
+                continue;
+            };
             let place = match name.as_str() {
                 "process" => &mut named.process,
                 "type" => &mut named.moment,
@@ -152,13 +171,40 @@ impl<'a> Named<'a> {
                 "op" => &mut named.op,
                 "value" => &mut named.value,
                 name if name == key_field => &mut named.key,
-                _ => continue,
+                _ => {
+                    others.push((name, format!(":{name}")));
+                    continue;
+                }
             };
             if place.replace(value).is_some() {
                 return Err(problem::twice(&format!(":{name}")));
             }
         }
-        Ok(named)
+        match named.misspelt(&others, key_field) {
+            Some(problem) => Err(problem),
+            None => Ok(named),
+        }
+    }
+
+    /// Is one of the other fields, as they are named and written, one that is missing?
+    fn misspelt(&self, others: &[(&str, String)], key_field: &str) -> Option<Diagnostic> {
+        let there = [
+            ("process", self.process.is_some()),
+            ("type", self.moment.is_some()),
+            ("f", self.f.or(self.op).is_some()),
+            ("value", self.value.is_some()),
+            (key_field, self.key.is_some()),
+        ];
+        let missing = || there.iter().filter(|(_, there)| !there).map(|(name, _)| *name);
+        others.iter().find_map(|(name, written)| misspelt::check_as(name, written, ":", missing()))
+    }
+}
+
+/// A name that is no keyword, as it is written.
+fn show_name(name: &Edn) -> String {
+    match name {
+        Edn::Text(text) => show(&Value::text(text)),
+        other => other.name().unwrap_or_default().to_owned(),
     }
 }
 

@@ -120,6 +120,7 @@ fn parse(line: &[u8], schema: &Schema, guard: &Guard) -> Result<Event, Diagnosti
 /// Writes a history as JSON events.
 pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Write) -> io::Result<()> {
     let symbols = &history.symbols;
+    let names = event_order::process_names(history);
     for event in event_order::events(history)? {
         let row = &history.operations[event.row];
         let (moment, value) = match event.side {
@@ -129,7 +130,7 @@ pub(super) fn write(history: &History, signature: &Signature, out: &mut dyn Writ
         write!(
             out,
             "{{\"process\":{},\"type\":\"{moment}\",\"op\":\"{}\",\"value\":{}",
-            symbols.process_name(row.process()),
+            names[row.process().0 as usize],
             signature.decl(row.op()).name,
             symbols.value(value),
         )?;

@@ -37,21 +37,37 @@ const WORDS: [(&str, &str); 26] = [
     ("res", "value"),
 ];
 
+/// Names of one's own fields that are one letter from a short one, and are not mistaken for it: requests, revisions, references, round trips.
+const EXTRAS: [&str; 9] = ["req", "rev", "ref", "rep", "rt", "set", "get", "net", "org"];
+
 /// What is wrong if a record has a field `name` that nobody knows, and the fields `missing` could stand there but do not.
 pub(super) fn check<'a>(name: &str, missing: impl IntoIterator<Item = &'a str>) -> Option<Diagnostic> {
+    check_as(name, name, "", missing)
+}
+
+/// As [`check`], of a name that is `written` with more than its letters, where known ones have `sign` before theirs.
+pub(super) fn check_as<'a>(
+    name: &str,
+    written: &str,
+    sign: &str,
+    missing: impl IntoIterator<Item = &'a str>,
+) -> Option<Diagnostic> {
     let meant = missing.into_iter().find(|known| looks_like(name, known))?;
     Some(Diagnostic::new(
         problem::MISSPELT,
-        format!("there is a field `{name}`, and none `{meant}`"),
-        format!("`{meant}` if that is meant; if it is not, another name, or the field left out"),
+        format!("there is a field `{written}`, and none `{sign}{meant}`"),
+        format!("`{sign}{meant}` if that is meant; if it is not, another name, or the field left out"),
     ))
 }
 
-/// Is it the same but for capitals, one letter, or two neighbours that changed places? Of a short name, only if it has the same letters.
+/// Is it the same but for capitals, one letter, or two neighbours that changed places? Of a name of one letter or two, only if it has the same letters.
 fn looks_like(name: &str, known: &str) -> bool {
     let name = name.to_ascii_lowercase();
     if name == known || WORDS.contains(&(&name, known)) {
         return true;
+    }
+    if EXTRAS.contains(&&*name) {
+        return false;
     }
     let (a, b) = (name.as_bytes(), known.as_bytes());
     let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
@@ -60,7 +76,7 @@ fn looks_like(name: &str, known: &str) -> bool {
     let one_more = a.split_first().is_some_and(|(_, rest)| rest == b);
     let one_less = b.split_first().is_some_and(|(_, rest)| rest == a);
     let another = a.len() == b.len() && !a.is_empty() && a[1..] == b[1..];
-    swapped || known.len() > 3 && (one_more || one_less || another)
+    swapped || known.len() >= 3 && (one_more || one_less || another)
 }
 
 #[cfg(test)]
@@ -85,11 +101,21 @@ mod tests {
             ("res", "ret"),
             ("value", "arg"),
             ("ret", "value"),
+            ("rets", "ret"),
+            ("rett", "ret"),
+            ("retv", "ret"),
+            ("re", "ret"),
+            ("keys", "key"),
+            ("kee", "key"),
+            ("ag", "arg"),
         ] {
             assert!(looks_like(name, known), "{name}");
         }
         for (name, known) in [
             ("set", "ret"),
+            ("rev", "ret"),
+            ("o", "op"),
+            ("up", "op"),
             ("retry", "return"),
             ("time", "type"),
             ("key", "ret"),

@@ -2,7 +2,8 @@
 //!
 //! The number of an event in the file is its stamp. `ok` ends an operation; `fail` says that it did not happen, and it is
 //! dropped; `info` says that nobody knows, and it stays pending for ever. A process whose operation is pending
-//! cannot go on: if the file goes on under its number, that is a new process that took the number over.
+//! cannot go on: if the file goes on under its name, that is a new process that took the name over. Its own name is the pair of that
+//! name and a count ([`later`]), never a text made of both, which another process may have.
 
 use rustc_hash::FxHashMap;
 
@@ -12,8 +13,8 @@ use super::source::Source;
 use super::{Format, Guard, ReadOptions, Reader, problem};
 use crate::diagnostic::Diagnostic;
 use crate::operation::{KeyId, OpCode, Operation, ProcessId};
-use crate::signature::Shape;
-use crate::symbols::{Symbols, ValueId};
+use crate::signature::{OpDecl, Shape};
+use crate::symbols::{Symbols, ValueId, later};
 use crate::value::Value;
 
 /// What an event says about an operation.
@@ -75,8 +76,9 @@ pub(super) trait EventForm: Send {
     /// The next event; `None` at the end. Diagnostics are complete.
     fn next(&mut self, source: &mut Source, schema: &Schema) -> Result<Option<Event>, Diagnostic>;
 
-    /// Does `fail` of a conditional operation mean that it answered `false`?
-    fn fail_is_false(&self) -> bool {
+    /// Does `fail` of this operation mean that it answered `false`?
+    fn fail_is_false(&self, decl: &OpDecl) -> bool {
+        let _ = decl;
         false
     }
 
@@ -149,6 +151,9 @@ impl<F: EventForm> Events<F> {
     fn call(&mut self, name: &Value, event: &Event, symbols: &mut Symbols) -> Result<(), Diagnostic> {
         let lane = match self.lanes.get_mut(name) {
             Some(lane) => lane,
+            None if !matches!(name, Value::Int(_) | Value::Str(_)) => {
+                return Err(problem::field_type("process", name.kind_name(), "an integer or text"));
+            }
             None => {
                 let process = process_id(symbols, name)?;
                 let lane = Lane { process, incarnation: 1, open: None, gone: false };
@@ -158,11 +163,7 @@ impl<F: EventForm> Events<F> {
         if lane.gone {
             lane.incarnation += 1;
             lane.gone = false;
-            let text = match name {
-                Value::Str(text) => format!("{text}#{}", lane.incarnation),
-                other => format!("{other}#{}", lane.incarnation),
-            };
-            lane.process = process_id(symbols, &Value::text(&text))?;
+            lane.process = process_id(symbols, &later(name, lane.incarnation))?;
         }
         let decl = self.schema.signature.decl(event.op);
         let mut row = Operation::new(lane.process, event.op);
@@ -230,9 +231,7 @@ impl<F: EventForm> Events<F> {
         }
         match event.moment {
             Moment::Ok => row.result = self.answer(&row, &said, &event.value, symbols)?,
-            Moment::Fail if self.form.fail_is_false() && decl.result == Shape::Bool => {
-                row.result = ValueId::FALSE;
-            }
+            Moment::Fail if self.form.fail_is_false(decl) => row.result = ValueId::FALSE,
             Moment::Fail => return Ok(None),
             Moment::Info | Moment::Invoke => {
                 lane.gone = true;

@@ -63,7 +63,10 @@ pub(super) const MEMORY: &str = "memory";
 /// Reading from outside failed.
 pub(super) fn unreadable(error: &std::io::Error) -> Diagnostic {
     match error.kind() {
-        std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof => damaged(
+        // A sum that is wrong is told as input that is invalid.
+        std::io::ErrorKind::InvalidData
+        | std::io::ErrorKind::InvalidInput
+        | std::io::ErrorKind::UnexpectedEof => damaged(
             format!("the packed file cannot be unpacked: {error}"),
             "a whole .gz or .zst file; it may have been cut off when it was copied",
         ),

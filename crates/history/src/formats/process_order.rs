@@ -7,7 +7,7 @@ use super::problem::TWO_OPEN;
 use crate::diagnostic::Diagnostic;
 use crate::operation::{Operation, ProcessId};
 use crate::signature::Signature;
-use crate::symbols::Symbols;
+use crate::symbols::{Symbols, show_process};
 
 /// Checks, for rows in order of return (ties in order of call), that no process has two operations open at once.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ fn overlap(a: &Operation, b: &Operation, symbols: &Symbols, signature: &Signatur
         TWO_OPEN,
         format!(
             "process {} has two operations open at once: {} and {}",
-            symbols.process_name(a.process()),
+            show_process(&symbols.process_name(a.process())),
             show(first, symbols, signature),
             show(second, symbols, signature),
         ),

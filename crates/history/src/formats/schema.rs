@@ -10,7 +10,7 @@ use crate::operation::{OpCode, Operation, ProcessId};
 use crate::signature::{Shape, Signature};
 use crate::spec::Spec;
 use crate::specs::{Builtin, Kind};
-use crate::symbols::{Symbols, ValueId};
+use crate::symbols::{Symbols, ValueId, show_process};
 use crate::value::Value;
 
 /// The operations, and how the fields are called.
@@ -190,10 +190,20 @@ fn stamp(name: &str, value: &Value) -> Result<Option<i64>, Diagnostic> {
 
 /// The number of a process, if there is one left.
 pub(super) fn process_id(symbols: &mut Symbols, name: &Value) -> Result<ProcessId, Diagnostic> {
-    if !matches!(name, Value::Int(_) | Value::Str(_)) {
-        return Err(problem::field_type("process", name.kind_name(), "an integer or text"));
+    if !is_process_name(name) {
+        let expected = "an integer, text, or a list of one of these and a number from 2 on";
+        return Err(problem::field_type("process", name.kind_name(), expected));
     }
     within_bounds(symbols.process(name), name)
+}
+
+/// An integer, text, or what [`crate::symbols::later`] makes of them.
+fn is_process_name(name: &Value) -> bool {
+    let is_plain = |name: &Value| matches!(name, Value::Int(_) | Value::Str(_));
+    match name.as_pair() {
+        Some((name, Value::Int(generation))) => is_plain(name) && *generation >= 2,
+        _ => is_plain(name),
+    }
 }
 
 fn within_bounds(process: ProcessId, name: &Value) -> Result<ProcessId, Diagnostic> {
@@ -202,7 +212,7 @@ fn within_bounds(process: ProcessId, name: &Value) -> Result<ProcessId, Diagnost
     }
     Err(Diagnostic::new(
         problem::TOO_MANY_PROCESSES,
-        format!("process {name} is one too many: a history has at most 2^24 processes"),
+        format!("process {} is one too many: a history has at most 2^24 processes", show_process(name)),
         "process numbers that are used again once an operation returned",
     ))
 }

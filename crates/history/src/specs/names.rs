@@ -92,6 +92,14 @@ pub enum SpecError {
         /// The name.
         name: String,
     },
+    /// The setting would change nothing.
+    #[error(
+        "`spurious` changes nothing for the spec `{name}` without `capacity=N`: none of its answers is \"empty\" or \"full\""
+    )]
+    Pointless {
+        /// The specification.
+        name: String,
+    },
     /// A setting twice.
     #[error("spec `{name}` is given the setting `{setting}` twice")]
     Twice {
@@ -155,6 +163,10 @@ pub fn parse(text: &str) -> Result<Builtin, SpecError> {
             _ => return Err(unknown()),
         }
     }
+    // Nothing is taken out of these without being named, so that none is ever empty to those who ask.
+    if spec.spurious && spec.capacity.is_none() && matches!(kind, Kind::Set | Kind::Multiset | Kind::List) {
+        return Err(SpecError::Pointless { name: kind.name().into() });
+    }
     Ok(spec)
 }
 
@@ -204,6 +216,9 @@ pub fn describe(kind: Kind) -> String {
     let spec = Builtin::new(kind);
     let settings = match kind {
         Kind::Semaphore => "; settings: capacity=N",
+        Kind::Set | Kind::Multiset | Kind::List => {
+            "; settings: capacity=N (insertions answer true or false), and with it spurious (may answer full at any time)"
+        }
         kind if kind.is_collection() => {
             "; settings: capacity=N (insertions answer true or false), spurious (may answer empty or full at any time)"
         }

@@ -39,3 +39,31 @@ pub(super) fn scan_fits(cells: &VecDeque<Value>, result: &Value) -> bool {
     seen.len() >= cells.len()
         && seen.iter().enumerate().all(|(i, v)| cells.get(i).map_or(v.is_null(), |cell| cell == v))
 }
+
+/// The cells as they are shown: as a list, or, where many were never written, those that were.
+pub(super) fn show(cells: &VecDeque<Value>) -> String {
+    let written = cells.iter().enumerate().filter(|(_, value)| !value.is_null());
+    if cells.len() <= FEW || written.clone().count() * 2 > cells.len() {
+        return Value::list(cells.iter().cloned()).to_string();
+    }
+    let shown: Vec<String> = written.map(|(cell, value)| format!("{cell}: {value}")).collect();
+    format!("[{}; all others null]", shown.join(", "))
+}
+
+/// So many cells are shown whether they were written or not.
+const FEW: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_were_never_written_are_not_shown_one_by_one() {
+        let mut cells: VecDeque<Value> = vec![Value::Null; 65_536].into();
+        cells[65_535] = Value::Int(7);
+        cells[2] = Value::text("a");
+        assert_eq!(show(&cells), "[2: \"a\", 65535: 7; all others null]");
+        cells.truncate(3);
+        assert_eq!(show(&cells), "[null,null,\"a\"]");
+    }
+}

@@ -382,3 +382,64 @@ fn files_that_cannot_be_read() {
     assert_eq!((missing.code, missing.file.as_str()), (problem::UNREADABLE, "no/such/file.jsonl"));
     assert_eq!(open(std::env::temp_dir()).code, problem::DIRECTORY);
 }
+
+#[test]
+fn edn_fields_that_are_nearly_named() {
+    let edn = |field: &str, code, words: &str| {
+        let text =
+            format!("{{:process 0 :type :invoke :f :read}}\n{{:process 0 :type :ok :f :read {field} 5}}\n");
+        check("register", Some(Format::JepsenEdn), text, code, 2, words);
+    };
+    edn(":vaule", problem::MISSPELT, "a field `:vaule`, and none `:value`");
+    edn(":Value", problem::MISSPELT, "a field `:Value`");
+    edn(":result", problem::MISSPELT, "a field `:result`");
+    edn("\"value\"", problem::MISSPELT, "a field `\"value\"`, and none `:value`");
+    edn("value", problem::MISSPELT, "a field `value`, and none `:value`");
+    edn(":value 5 :kee", problem::MISSPELT, "a field `:kee`, and none `:key`");
+    // What Jepsen writes besides.
+    let more = "{:process 0 :type :invoke :f :read :index 0 :time 1 :error [:x] \"a\" 1 2 3}";
+    assert!(read(&spec("register"), Some(Format::JepsenEdn), more.as_bytes()).is_ok());
+}
+
+/// Clojure puts metadata before a value with `^`; EDN has no such thing, and a symbol it is not.
+#[test]
+fn signs_that_begin_no_value_in_edn() {
+    for value in ["^{:a 1} 1", "^1 2", "@a", "~a", "`a", "'a", "a^b", "::a", ":", "#^a 1", "#1 2"] {
+        let text = format!("{{:process 0 :type :invoke :f :write :value {value}}}");
+        check("register", Some(Format::JepsenEdn), text, problem::SYNTAX, 1, "found");
+    }
+    for value in ["a", "a.b/c", "->x", "x'", "+", "-a", ":a/b", ":1", "ü", "$a_1", "<=?", "#t a", ":a#b"] {
+        let text = format!("{{:process 0 :type :invoke :f :write :value {value}}}");
+        let history = read(&spec("register"), Some(Format::JepsenEdn), text.as_bytes());
+        assert_eq!(history.map(|history| history.operations.len()), Ok(1), "{value}");
+    }
+}
+
+#[test]
+fn short_fields_that_are_nearly_named() {
+    for name in ["rets", "rett", "retv", "re"] {
+        jsonl(&after("\"ret\"", &format!("\"{name}\"")), problem::MISSPELT, 2, "none `ret`");
+    }
+    for name in ["keys", "kee"] {
+        let field = format!("\"{name}\":1,\"call\"");
+        jsonl(&after("\"call\"", &field), problem::MISSPELT, 2, "none `key`");
+    }
+    for name in ["rev", "req", "index", "time", "node"] {
+        let text = after("\"ret\"", &format!("\"{name}\""));
+        assert!(read(&spec("queue"), None, text.as_bytes()).is_ok(), "{name}");
+    }
+}
+
+/// A setting that changes nothing was meant to change something.
+#[test]
+fn settings_that_change_nothing() {
+    use linpoint_history::specs::{SpecError, parse};
+    for name in ["set", "multiset", "list"] {
+        assert!(matches!(parse(&format!("{name}:spurious")), Err(SpecError::Pointless { .. })), "{name}");
+        assert!(parse(&format!("{name}:capacity=2:spurious")).is_ok());
+        assert!(parse(&format!("{name}:spurious:capacity=2")).is_ok());
+    }
+    for name in ["queue", "stack", "deque", "priority-queue"] {
+        assert!(parse(&format!("{name}:spurious")).is_ok());
+    }
+}

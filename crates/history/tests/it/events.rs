@@ -1,7 +1,7 @@
 //! The event forms: calls and returns joined, each log with its own habits.
 
-use linpoint_history::Value;
 use linpoint_history::formats::{self, Format, Input, ReadOptions};
+use linpoint_history::{Spec as _, Value};
 
 use crate::samples::{show, spec};
 
@@ -50,8 +50,55 @@ fn a_number_used_again_after_a_timeout_is_a_new_process() {
          {\"process\":3,\"type\":\"info\",\"op\":\"write\",\"value\":5}\n\
          {\"process\":3,\"type\":\"invoke\",\"op\":\"read\"}\n\
          {\"process\":3,\"type\":\"ok\",\"op\":\"read\",\"value\":5}\n",
-        &["\"3#2\" null: read(null) -> 5 [2,3]", "3 null: write(5) -> null [0,..]"],
+        &["[3,2] null: read(null) -> 5 [2,3]", "3 null: write(5) -> null [0,..]"],
     );
+}
+
+/// Names that look alike: the number 3 and the text "3", which both go on, and a process whose own name is `3#2`.
+#[test]
+fn a_process_that_goes_on_is_nobody_else() {
+    let event = |process: &str, kind: &str| {
+        format!("{{\"process\":{process},\"type\":\"{kind}\",\"op\":\"acquire\",\"value\":null}}\n")
+    };
+    let mut text = String::new();
+    for process in ["3", "\"3\""] {
+        text += &event(process, "invoke");
+        text += &event(process, "info");
+        text += &event(process, "invoke");
+    }
+    text += &event("\"3#2\"", "invoke");
+    let lock = spec("lock");
+    let input = Input::Bytes(text.into());
+    let history = formats::read_all(&input, &lock, &ReadOptions::default()).unwrap();
+    assert_eq!(history.symbols.process_count(), 5);
+    // Written as rows the names stay what they are; written as events there are as many processes.
+    for format in [Format::JsonLines, Format::Csv, Format::Binary, Format::JsonEvents, Format::JepsenEdn] {
+        let mut bytes = Vec::new();
+        formats::write(format, &history, lock.signature(), &mut bytes).unwrap();
+        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        let again = formats::read_all(&Input::Bytes(bytes), &lock, &options).unwrap();
+        assert_eq!(again.symbols.process_count(), 5, "{}", format.name());
+        if !format.is_events() {
+            assert_eq!(show(&again, &lock), show(&history, &lock));
+        }
+    }
+}
+
+#[test]
+fn the_name_of_a_later_process_is_shown_apart() {
+    use linpoint_history::symbols::{later, show_process};
+    let names = [Value::Int(3), Value::text("3"), Value::text("3#2")];
+    let mut shown: Vec<String> = names.iter().map(show_process).collect();
+    shown.extend(names.iter().map(|name| show_process(&later(name, 2))));
+    assert_eq!(shown, ["3", "\"3\"", "\"3#2\"", "3#2", "\"3\"#2", "\"3#2\"#2"]);
+}
+
+#[test]
+fn events_are_of_processes_with_plain_names() {
+    let spec = spec("register");
+    let text = "{\"process\":[3,2],\"type\":\"invoke\",\"op\":\"read\"}\n";
+    let problem = formats::read_all(&Input::Bytes(text.into()), &spec, &ReadOptions::default()).unwrap_err();
+    assert_eq!(problem.code, formats::problem::FIELD_TYPE);
 }
 
 #[test]
@@ -197,7 +244,7 @@ fn keywords_are_no_text() {
 #[test]
 fn processes_with_names() {
     let maps = "{:process \"one\" :type :invoke :f :put :key \"k\" :value \"1\"}
-        {:process \"nemesis\" :type :info :f :kill :value nil}
+        {:process :nemesis :type :info :f :kill :value nil}
         {:process \"one\" :type :ok :f :put :key \"k\" :value \"1\"}";
     let expected = ["\"one\" \"k\": put(\"1\") -> null [0,2]"];
     check("kv", Format::KvLog, maps, &expected);
@@ -228,4 +275,50 @@ fn blanks_between_events() {
     );
     let options = ReadOptions { format: Some(Format::JepsenEdn), ..ReadOptions::default() };
     check_with("register", Format::JepsenEdn, options, &text, &["0 null: read(null) -> 1 [0,1]"]);
+}
+
+/// The text is another process than the keyword.
+#[test]
+fn only_the_keyword_is_the_nemesis() {
+    let text = "{:process \"nemesis\" :type :invoke :f :write :value 1}
+        {:process :nemesis :type :invoke :f :start}
+        {:process \"nemesis\" :type :ok :f :write :value 1}";
+    check("register", Format::JepsenEdn, text, &["\"nemesis\" null: write(1) -> null [0,2]"]);
+}
+
+/// A process that a row form calls so is no nemesis where events are written.
+#[test]
+fn a_client_called_nemesis_is_written_as_a_client() {
+    let row = "{\"process\":\"nemesis\",\"op\":\"write\",\"arg\":1,\"call\":0,\"return\":1}\n";
+    let spec = spec("register");
+    let history = crate::samples::read(&spec, None, row.as_bytes()).unwrap();
+    for format in [Format::JsonEvents, Format::JepsenEdn, Format::EtcdLog] {
+        let again =
+            crate::samples::read(&spec, Some(format), &crate::samples::write(format, &history, &spec));
+        assert_eq!(again.unwrap().operations.len(), 1, "{}", format.name());
+    }
+}
+
+#[test]
+fn what_edn_takes_out_may_stand_before_any_end() {
+    let text = "#_ #_ 1 2 [ #_x {:process 0 #_ x :type :invoke :f :read #_ :value #_ 1} #_ {:process 1}
+         {:process 0 :type :ok :f :read :value [1 #_ 2]} #_ [] ] #_ x #_\"the end\"";
+    check("register", Format::JepsenEdn, text, &["0 null: read(null) -> [1] [0,1]"]);
+    let bare = "{:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value 1} #_{:process 3}";
+    check("register", Format::JepsenEdn, bare, &["0 null: read(null) -> 1 [0,1]"]);
+    let log = "INFO  jepsen.util - 0\t:invoke\t:write\t1 #_ 2\nINFO  jepsen.util - 0\t:ok\t:write\t1\n";
+    check("register", Format::EtcdLog, log, &["0 null: write(1) -> null [0,1]"]);
+    // Longer than any buffer.
+    let long = format!("[#_ [{}] {{:process 0 :type :invoke :f :read}}]", "1 ".repeat(400_000));
+    check("register", Format::JepsenEdn, &long, &["0 null: read(null) -> null [0,..]"]);
+}
+
+/// The log of a compare-and-set is the exception; `fail` of anything else is no answer.
+#[test]
+fn etcd_logs_let_other_operations_fail_as_everywhere() {
+    let log = "INFO  jepsen.util - 0\t:invoke\t:add\t1\n\
+               INFO  jepsen.util - 0\t:fail\t:add\t1\n\
+               INFO  jepsen.util - 0\t:invoke\t:contains\t1\n\
+               INFO  jepsen.util - 0\t:ok\t:contains\tfalse\n";
+    check("set", Format::EtcdLog, log, &["0 null: contains(1) -> false [2,3]"]);
 }

@@ -1,5 +1,6 @@
 //! The integration tests of the crate, in one binary.
 
+mod csv;
 mod diagnostics;
 mod documentation;
 mod events;

@@ -47,3 +47,16 @@ fn packed_files_that_are_damaged() {
         }
     }
 }
+
+/// A sum that is wrong, at the end of the file or of one of several.
+#[test]
+fn a_wrong_sum_is_damage() {
+    let spec = spec("queue");
+    let mut packed = gzip(TEXT);
+    let at = packed.len() - 8;
+    packed[at] ^= 1;
+    assert_eq!(read(&spec, None, &packed).unwrap_err().code, problem::DAMAGED);
+    packed[at] ^= 1;
+    packed[at + 4] ^= 1;
+    assert_eq!(read(&spec, None, &packed).unwrap_err().code, problem::DAMAGED);
+}

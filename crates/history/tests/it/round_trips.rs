@@ -65,7 +65,9 @@ fn jepsen_edn() {
 
 #[test]
 fn etcd_log() {
-    check(Format::EtcdLog, "cas-register", EVENTS);
+    for name in Kind::all().map(Kind::name) {
+        check(Format::EtcdLog, name, EVENTS);
+    }
     check(Format::EtcdLog, "cas-register", Taste { odd_values: false, ..EVENTS });
 }
 

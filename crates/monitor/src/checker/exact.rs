@@ -74,6 +74,7 @@ impl Checker {
             })));
         }
         self.operations += 1;
+        self.returned += u64::from(open.state == Answer::Known);
         let since = std::mem::replace(&mut self.committed, number + 1);
         if let Err(differs) = self.refine.compare() {
             return Err(self.differs(*differs, (number, since), thread, Some(op)));

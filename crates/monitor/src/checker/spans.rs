@@ -208,6 +208,7 @@ impl Checker {
             return Err(self.halted(halt, number, operation));
         }
         self.operations += 1;
+        self.returned += u64::from(open.state == Answer::Known);
         self.compare_configurations(number, thread, Some(op))?;
         let Order::Spans(spans) = &mut self.order else { return Ok(()) };
         if let Some(frontier) = spans.frontier() {

@@ -124,6 +124,7 @@ impl Checker {
             return Err(mistake(Mistake::Changed { operation }));
         }
         self.operations += 1;
+        self.returned += u64::from(past.known);
         let (Turn::Next(placed) | Turn::Early(placed)) = turn;
         self.trail.note(placed.past);
         if self.trail.is_full() {

@@ -8,6 +8,7 @@ use linpoint_history::{Builtin, Call, Signature, Spec, Value};
 
 use super::table::Table;
 use super::{no, yes_if};
+use crate::content::Content;
 use crate::model::{Applied, Model};
 
 /// The specification `map`. Its view: its entries.
@@ -88,10 +89,19 @@ impl Model for MapModel {
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
-        let shown = self.entries.iter().filter(|(_, value)| !value.is_null());
-        let mut entries: Vec<_> = shown.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let mut entries: Vec<_> =
+            self.entries.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         entries.sort();
         entries
+    }
+
+    fn holds_nulls(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn content(&self, key: &Value) -> Content {
+        self.entries.get(key).map_or(Content::Nothing, |value| Content::Value(value.clone()))
     }
 
     fn fork(&self) -> Box<dyn Model> {

@@ -11,6 +11,7 @@ use std::time::Instant;
 use linpoint_history::Value;
 use rustc_hash::FxHashMap;
 
+use crate::content::Content;
 use crate::model::Model;
 use crate::order::search::{Allowance, Outcome, Task};
 
@@ -20,7 +21,7 @@ pub(crate) struct Phase {
     /// The number of the write that it begins with.
     pub from: u64,
     /// What the implementation has at each of the keys.
-    pub view: Vec<Value>,
+    pub view: Vec<Content>,
     /// Did somebody commit meanwhile who could see it?
     pub seen: bool,
 }
@@ -70,7 +71,8 @@ impl Search<'_> {
             return false;
         }
         let phase = &self.phases[at];
-        let agrees = self.keys.iter().zip(&phase.view).all(|(key, value)| model.view(key) == *value);
+        let agrees =
+            self.keys.iter().zip(&phase.view).all(|(key, held)| held.is_same(&model.content(key), model));
         let missing = |task: &usize| self.tasks[*task].must && !self.is_done(*task);
         let limit =
             (0..self.tasks.len()).filter(missing).map(|task| self.tasks[task].ret).min().unwrap_or(u64::MAX);

@@ -2,8 +2,8 @@
 //!
 //! A location's value is null (nothing), one item, or a list of items. (In a map, a list of two that are not both pairs is one item.) What an item is depends on the view:
 //!
-//! - [`Entries::map`]: an item is a list of a key and a value. The view at a key is its value. Two locations that hold different
-//!   values for one key are a conflict, and the view there is the list of all values, in order, which no specification has; the
+//! - [`Entries::map`]: an item is a list of a key and a value, which may be null. The view at a key is its value. Two locations that hold different
+//!   values for one key are a conflict ([`Content::Conflict`]), and an item that is no pair is none ([`Content::NoPair`]): no specification has either. The
 //!   same value in two places is no conflict (a copy on its way).
 //! - [`Entries::set`]: an item is a key. The view at a key is `true`; a copy in a second place is no conflict.
 //! - [`Entries::multiset`]: an item is a key. The view at a key is how often it is there.
@@ -11,6 +11,7 @@
 use linpoint_history::Value;
 use rustc_hash::FxHashMap;
 
+use crate::content::Content;
 use crate::event::{Location, Write};
 use crate::shadow::Shadow;
 
@@ -33,9 +34,9 @@ enum Shape {
 /// What the locations hold for one key: nearly always one value.
 #[derive(Clone, Debug)]
 enum Held {
-    One(Value, u32),
-    /// Distinct values, in order, with counts.
-    Several(Vec<(Value, u32)>),
+    One(Content, u32),
+    /// Distinct contents, in order, with counts.
+    Several(Vec<(Content, u32)>),
 }
 
 impl Entries {
@@ -58,8 +59,8 @@ impl Entries {
         Entries { shape, locations: FxHashMap::default(), keys: FxHashMap::default() }
     }
 
-    /// What is held at a key, null being something; none where nothing is.
-    pub(super) fn held(&self, key: &Value) -> Option<Value> {
+    /// What is held at a key; none where nothing is.
+    pub(super) fn held(&self, key: &Value) -> Option<Content> {
         self.keys.get(key).map(|held| self.shown(held))
     }
 
@@ -68,17 +69,16 @@ impl Entries {
         self.keys.keys()
     }
 
-    fn key_and_value(&self, item: &Value) -> (Value, Value) {
+    fn key_and_content(&self, item: &Value) -> (Value, Content) {
         match (self.shape, item.as_pair()) {
-            (Shape::Map, Some((key, value))) => (key.clone(), value.clone()),
-            // Not a pair: shown as a key whose value is itself, which no specification has.
-            (Shape::Map, None) => (item.clone(), item.clone()),
-            _ => (item.clone(), Value::Null),
+            (Shape::Map, Some((key, value))) => (key.clone(), Content::Value(value.clone())),
+            (Shape::Map, None) => (item.clone(), Content::NoPair(item.clone())),
+            _ => (item.clone(), Content::Nothing),
         }
     }
 
     fn count(&mut self, item: &Value, sign: i32, touched: &mut Vec<Value>) {
-        let (key, value) = self.key_and_value(item);
+        let (key, value) = self.key_and_content(item);
         match self.keys.get_mut(&key) {
             Some(held) => {
                 if held.change(value, sign) {
@@ -101,20 +101,26 @@ impl Entries {
             return false;
         }
         match self.keys.get_mut(key) {
-            Some(Held::One(held, 1)) => *held = value.clone(),
+            Some(Held::One(held, 1)) => *held = Content::Value(value.clone()),
             _ => return false,
         }
         touched.push(key.clone());
         true
     }
 
-    fn shown(&self, held: &Held) -> Value {
+    fn shown(&self, held: &Held) -> Content {
+        let value = |content: &Content| match content {
+            Content::Value(value) | Content::NoPair(value) => Some(value.clone()),
+            _ => None,
+        };
         match (self.shape, held) {
-            (Shape::Set, _) => Value::Bool(true),
-            (Shape::Multiset, Held::One(_, count)) => Value::Int(i64::from(*count)),
-            (Shape::Multiset, Held::Several(_)) => Value::Null,
-            (Shape::Map, Held::One(value, _)) => value.clone(),
-            (Shape::Map, Held::Several(values)) => Value::list(values.iter().map(|(value, _)| value.clone())),
+            (Shape::Set, _) => Content::Value(Value::Bool(true)),
+            (Shape::Multiset, Held::One(_, count)) => Content::Value(Value::Int(i64::from(*count))),
+            (Shape::Multiset, Held::Several(_)) => Content::Nothing,
+            (Shape::Map, Held::One(content, _)) => content.clone(),
+            (Shape::Map, Held::Several(all)) => {
+                Content::Conflict(all.iter().filter_map(|(content, _)| value(content)).collect())
+            }
         }
     }
 }
@@ -126,7 +132,7 @@ fn is_list_of_pairs(items: &[Value]) -> bool {
 
 impl Held {
     /// One location more or less holds `value`. Does none hold anything any more?
-    fn change(&mut self, value: Value, sign: i32) -> bool {
+    fn change(&mut self, value: Content, sign: i32) -> bool {
         match self {
             Held::One(only, count) if *only == value => {
                 *count = count.saturating_add_signed(sign);
@@ -179,13 +185,25 @@ impl Shadow for Entries {
     }
 
     fn view(&self, key: &Value) -> Value {
-        self.keys.get(key).map(|held| self.shown(held)).unwrap_or_default()
+        self.content(key).value().cloned().unwrap_or_default()
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
+        let entry = |(key, content)| match content {
+            Content::Value(value) if !value.is_null() => Some((key, value)),
+            _ => None,
+        };
+        self.contents().into_iter().filter_map(entry).collect()
+    }
+
+    fn content(&self, key: &Value) -> Content {
+        self.held(key).unwrap_or_default()
+    }
+
+    fn contents(&self) -> Vec<(Value, Content)> {
         let shown = self.keys.iter().map(|(key, held)| (key.clone(), self.shown(held)));
-        let mut entries: Vec<_> = shown.filter(|(_, value)| !value.is_null()).collect();
-        entries.sort();
-        entries
+        let mut contents: Vec<_> = shown.filter(|(_, content)| *content != Content::Nothing).collect();
+        contents.sort();
+        contents
     }
 }

@@ -1,10 +1,11 @@
 //! Views in layers: a cache in front of a store.
 //!
 //! Each layer is a map made of locations ([`Entries::map`]). The view at a key is that of the uppermost layer that has the key, as a read through the
-//! cache would find it. A pair of a key and null in an upper layer hides the key below (removed, and not written back yet).
+//! cache would find it. A pair of a key and null in an upper layer hides the key below (removed, and not written back yet): in layers no key holds null.
 
 use linpoint_history::Value;
 
+use crate::content::Content;
 use crate::event::{Location, Write};
 use crate::shadow::Shadow;
 use crate::shadows::Entries;
@@ -30,17 +31,29 @@ impl Shadow for Layers {
     }
 
     fn view(&self, key: &Value) -> Value {
-        self.layers.iter().find_map(|layer| layer.held(key)).unwrap_or_default()
+        self.content(key).value().cloned().unwrap_or_default()
     }
 
     fn entries(&self) -> Vec<(Value, Value)> {
+        let entry = |(key, content): (Value, Content)| Some((key, content.value()?.clone()));
+        self.contents().into_iter().filter_map(entry).collect()
+    }
+
+    fn content(&self, key: &Value) -> Content {
+        match self.layers.iter().find_map(|layer| layer.held(key)) {
+            None | Some(Content::Value(Value::Null)) => Content::Nothing,
+            Some(content) => content,
+        }
+    }
+
+    fn contents(&self) -> Vec<(Value, Content)> {
         let mut keys: Vec<Value> = self.layers.iter().flat_map(|layer| layer.keys().cloned()).collect();
         keys.sort();
         keys.dedup();
-        let entries = keys.into_iter().map(|key| {
-            let value = self.view(&key);
-            (key, value)
+        let contents = keys.into_iter().map(|key| {
+            let content = self.content(&key);
+            (key, content)
         });
-        entries.filter(|(_, value)| !value.is_null()).collect()
+        contents.filter(|(_, content)| *content != Content::Nothing).collect()
     }
 }

@@ -130,7 +130,7 @@ fn views_are_compared_at_commits() {
     let summary = view(lost);
     let found = only(&summary).to_string();
     assert!(found.contains("after insert([2,20])"), "{found}");
-    assert!(found.contains("at 2 the specification has 20, the implementation null"), "{found}");
+    assert!(found.contains("at 2 the specification has 20, the implementation nothing"), "{found}");
     let conflict = "
         1 call insert [1,10]
         1 commit 100=[1,10]
@@ -140,5 +140,5 @@ fn views_are_compared_at_commits() {
     ";
     let found = only(&view(conflict)).to_string();
     assert!(found.contains("after an internal commit of thread 3: at 1 the specification has 10"), "{found}");
-    assert!(found.contains("the implementation [10,11]"), "{found}");
+    assert!(found.contains("the implementation several values in conflict: 10, 11"), "{found}");
 }

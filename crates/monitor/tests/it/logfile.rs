@@ -5,8 +5,11 @@ use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
 use linpoint_history::specs;
-use linpoint_monitor::replay::{Refine, RefineError, refine};
-use linpoint_monitor::{Conclusion, Mistake, Monitor, Object, Shortfall, Stamps, View};
+use linpoint_monitor::file::{Counts, Description, Frame, Writer};
+use linpoint_monitor::replay::{Refine, RefineError, refine, refine_from};
+use linpoint_monitor::{
+    Conclusion, Mistake, Monitor, Object, ObjectId, Report, Shortfall, Stamps, ThreadId, View,
+};
 
 use crate::odd::Odd;
 
@@ -237,4 +240,99 @@ fn too_many_operations() {
     let monitor = Monitor::start().expect("a monitor");
     assert!(monitor.object_with("many", Box::new(Odd::new(&names))).watch().is_err());
     assert!(monitor.object_with("enough", Box::new(Odd::new(&names[..256]))).watch().is_ok());
+}
+
+/// A log written by hand, frame by frame.
+struct ByHand {
+    words: Vec<u64>,
+    counts: Counts,
+}
+
+impl ByHand {
+    fn new() -> ByHand {
+        ByHand { words: Vec::new(), counts: Counts::default() }
+    }
+
+    /// A record of object 0 without a value: 0 a call of operation `op`, 1 a commit, 5 a return.
+    fn record(mut self, kind: u64, op: u64, stamp: u64) -> ByHand {
+        self.words.extend([kind | op << 8 | 2 << 32, stamp]);
+        self.counts.records += 1;
+        if kind != 0 {
+            self.counts.numbers += 1;
+            self.counts.top = self.counts.top.max(stamp + 1);
+        }
+        self
+    }
+
+    /// The report about it; with the counts that `told` makes of the true ones, if any.
+    fn refine(self, told: impl Fn(Counts) -> Option<Counts>) -> Report {
+        let description = Description {
+            name: "q".to_owned(),
+            spec: "queue".to_owned(),
+            view: "none".to_owned(),
+            commits: "marked".to_owned(),
+            operations: vec!["enqueue".to_owned(), "dequeue".to_owned()],
+        };
+        let mut log = Vec::new();
+        let mut writer = Writer::new(&mut log, None).expect("room");
+        let counts = told(self.counts).map(|counts| Frame::Counts(ObjectId(0), counts));
+        let frames = [
+            Frame::Object(ObjectId(0), description),
+            Frame::Thread(ThreadId(0), "t".to_owned()),
+            Frame::Records(ThreadId(0), self.words),
+        ];
+        for frame in frames.into_iter().chain(counts).chain([Frame::End(1)]) {
+            writer.frame(&frame).expect("room");
+        }
+        writer.flush().expect("room");
+        drop(writer);
+        let length = log.len() as u64;
+        refine_from(&log[..], length, &Refine::default(), &mut |_| {}).expect("a log").report
+    }
+}
+
+/// A dequeue of nothing that looked at `look` numbers.
+fn dequeue(look: u64) -> ByHand {
+    ByHand::new().record(0, 1, look).record(1, 0, 0).record(5, 0, 1)
+}
+
+#[test]
+fn a_log_that_does_not_say_how_much_was_written_does_not_refine() {
+    let report = dequeue(0).refine(Some);
+    assert_eq!(report.conclusion(), Conclusion::Clean, "{report}");
+    let report = dequeue(0).refine(|_| None);
+    assert_eq!(report.conclusion(), Conclusion::Unknown, "{report}");
+    assert!(report.to_string().contains("does not say how many records"), "{report}");
+    for wrong in [Counts { numbers: 3, ..Counts::default() }, Counts { top: 9, ..Counts::default() }] {
+        let told = |true_ones: Counts| {
+            let Counts { numbers, top, .. } = wrong;
+            Some(Counts { numbers: numbers.max(true_ones.numbers), top: top.max(true_ones.top), ..true_ones })
+        };
+        let report = dequeue(0).refine(told);
+        assert_eq!(report.conclusion(), Conclusion::Unknown, "{report}");
+        assert!(report.to_string().contains("q: 2 records with numbers below 2 were judged"), "{report}");
+    }
+}
+
+/// What committed and never answered says nothing, and counts for nothing.
+#[test]
+fn a_log_in_which_nothing_returned_is_unknown() {
+    let report = ByHand::new().record(0, 1, 0).record(1, 0, 0).refine(Some);
+    assert_eq!(report.conclusion(), Conclusion::Unknown, "{report}");
+    assert_eq!((report.operations(), report.returned()), (1, 0));
+    assert!(report.shortfalls().contains(&Shortfall::Nothing), "{report}");
+    let report = dequeue(0).record(0, 1, 2).record(1, 0, 2).refine(Some);
+    assert_eq!(report.conclusion(), Conclusion::Clean, "{report}");
+    assert_eq!((report.operations(), report.returned()), (2, 1));
+    assert!(report.to_string().contains("2 operations (1 of them pending)"), "{report}");
+    let worth = linpoint_monitor::confidence::Worth::of(1).to_string();
+    assert!(report.to_string().contains(&worth), "{report}");
+}
+
+/// A call cannot have seen the number that its own commit took.
+#[test]
+fn a_call_that_looked_beyond_its_commit_is_no_call() {
+    let report = dequeue(1).refine(Some);
+    assert_eq!(report.conclusion(), Conclusion::Mistaken, "{report}");
+    assert!(report.to_string().contains("looked at more numbers"), "{report}");
 }

@@ -246,3 +246,73 @@ fn a_difference_where_nothing_is_open_names_no_thread() {
     let found = only(&summary).to_string();
     assert!(found.contains("where nothing is open") && !found.contains("internal commit"), "{found}");
 }
+
+#[track_caller]
+fn map_log(log: &str) -> linpoint_monitor::Summary {
+    run(setup("map").with_view(Box::new(Entries::map())), log, End::Complete)
+}
+
+/// A key that holds null is not a key that is not there.
+#[test]
+fn null_at_a_key_is_something() {
+    let insert = |writes: &str| format!("1 call insert [1,null]\n 1 commit {writes}\n 1 return null");
+    assert_eq!(map_log(&insert("7=[1,null]")).conclusion, Conclusion::Clean);
+    let missing = map_log(&insert(""));
+    assert_eq!(missing.conclusion, Conclusion::Violated, "{missing:?}");
+    let found = only(&missing).to_string();
+    assert!(found.contains("at 1 the specification has null, the implementation nothing"), "{found}");
+    let reverse = map_log("1 call get 1\n 1 commit 7=[1,null]\n 1 return null");
+    assert_eq!(reverse.conclusion, Conclusion::Violated, "{reverse:?}");
+    let found = only(&reverse).to_string();
+    assert!(found.contains("the specification has nothing, the implementation null"), "{found}");
+    // Where everything is compared, too.
+    let settled = map_log(
+        "1 call insert [1,null]\n 1 commit 7=[1,null]\n 1 return null\n 1 call get 2\n 1 commit 7=null\n 1 return null",
+    );
+    assert_eq!(settled.conclusion, Conclusion::Violated, "{settled:?}");
+    // A register that holds null has nothing.
+    let log = "1 call write null\n 1 commit 7=[null,null]\n 1 return null";
+    let register = run(setup("register").with_view(Box::new(Entries::map())), log, End::Complete);
+    assert_eq!(register.conclusion, Conclusion::Clean, "{register:?}");
+}
+
+/// Two places that disagree hold no list of their values, and a place that holds no pair no pair of twice the same.
+#[test]
+fn a_conflict_is_no_value() {
+    let conflict = map_log("1 call insert [1,[2,3]]\n 1 commit 7=[1,2] 8=[1,3]\n 1 return null");
+    assert_eq!(conflict.conclusion, Conclusion::Violated, "{conflict:?}");
+    let found = only(&conflict).to_string();
+    assert!(
+        found.contains("the specification has [2,3], the implementation several values in conflict: 2, 3"),
+        "{found}"
+    );
+    assert_eq!(
+        map_log("1 call insert [1,[2,3]]\n 1 commit 7=[1,[2,3]]\n 1 return null").conclusion,
+        Conclusion::Clean
+    );
+    let bare = map_log("1 call insert [7,7]\n 1 commit 7=7\n 1 return null");
+    assert_eq!(bare.conclusion, Conclusion::Violated, "{bare:?}");
+    assert!(only(&bare).to_string().contains("no pair"), "{bare:?}");
+}
+
+/// What is written after the last commit shows at the end, where nothing is open; where something is, nobody knows.
+#[test]
+fn writes_after_the_last_commit_are_compared() {
+    let insert = "1 call insert [1,1]\n 1 commit 7=[1,1]\n 1 return null";
+    let trailing = map_log(&format!("{insert}\n 1 write 7=[1,9]"));
+    assert_eq!(trailing.conclusion, Conclusion::Violated, "{trailing:?}");
+    assert!(only(&trailing).to_string().contains("at 1 the specification has 1, the implementation 9"));
+    assert_eq!(map_log(&format!("{insert}\n 1 write 7=[1,1]")).conclusion, Conclusion::Clean);
+    let open = map_log(&format!("{insert}\n 2 call get 1\n 1 write 7=[1,9]"));
+    assert!(open.uncompared && open.conclusion == Conclusion::Clean, "{open:?}");
+    let fine = map_log(&format!("{insert}\n 2 call get 1\n 1 write 7=[1,1]"));
+    assert!(!fine.uncompared && fine.conclusion == Conclusion::Clean, "{fine:?}");
+    // A lock that somebody holds who goes on.
+    let mut checker = Checker::new(setup("map").with_view(Box::new(Entries::map())));
+    let model = setup("map").model;
+    checker.goes_on(ThreadId(1));
+    let log = format!("{insert}\n 1 write 7=[1,9]");
+    crate::play::events(&log, model.signature()).into_iter().for_each(|event| checker.push(event));
+    let goes_on = checker.finish(End::Complete);
+    assert!(goes_on.uncompared && goes_on.conclusion == Conclusion::Clean, "{goes_on:?}");
+}
