@@ -104,7 +104,10 @@ fn run(tests: &[Litmus], quiet: bool, enumerate: bool) -> std::io::Result<usize>
 /// Is the test as expected under this model, and what is told of it?
 fn decide(test: &Litmus, model: Model) -> (bool, String) {
     let mut met = false;
-    let report = explore(&mut test.program.clone(), &Options::of(model), |graph, end| {
+    let mut options = Options::of(model);
+    // A test has no loops: a thread is as long as its text.
+    options.limits.events_per_thread = usize::MAX;
+    let report = explore(&mut test.program.clone(), &options, |graph, end| {
         if let (Expected::Outcome { outcome, .. }, End::Complete) = (&test.expected, end) {
             met = met || outcome.holds(&test.program, graph);
         }

@@ -14,6 +14,7 @@ mod coherence;
 mod key;
 mod part;
 mod races;
+mod waiting;
 
 pub use key::{Key, Label};
 pub use races::Race;
@@ -36,6 +37,8 @@ pub struct Graph {
     used: usize,
     /// How many `SeqCst` events each thread has.
     seq_cst: Vec<u32>,
+    /// The threads that are blocked, a bit each, once the graph is full.
+    blocked: u32,
     /// New numbers of events, while a graph is restricted.
     renumbered: Vec<Option<EventId>>,
 }

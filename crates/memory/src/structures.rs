@@ -1,10 +1,13 @@
 //! Concurrent data structures as programs of the [machine](crate::machine): their orderings are a table, so
 //! that each can be weakened by itself.
 
+mod audit;
 mod chase_lev;
 mod michael_scott;
 mod small;
 mod treiber;
+
+pub use audit::{Tally, weaker};
 
 use crate::event::{Location, Value};
 use crate::machine::{Assembler, Machine};

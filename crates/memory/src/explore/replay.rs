@@ -14,6 +14,9 @@ impl<P: Program> Explorer<'_, P> {
         self.executed.fill(0);
         self.replay()?;
         self.extend()?;
+        let blocked = self.threads.iter().enumerate().filter(|(_, state)| **state == State::Blocked);
+        let blocked = blocked.fold(0, |set, (thread, _)| set | 1 << thread);
+        self.graph.set_blocked(blocked);
         Ok(self.end())
     }
 

@@ -233,8 +233,14 @@ fn whole((expression, rest): (Expression, Text<'_>)) -> Result<Expression, Diagn
     }
 }
 
+/// The most characters of an expression: it is computed by recursion.
+const LONGEST: usize = 1_000;
+
 /// A sum of products, and what follows it.
 fn expression(text: Text<'_>) -> Result<(Expression, Text<'_>), Diagnostic> {
+    if text.as_str().len() > LONGEST {
+        return Err(text.error("the expression is too long", &format!("at most {LONGEST} characters")));
+    }
     let (mut sum, mut rest) = product(text)?;
     loop {
         let operator = match rest.as_str().chars().next() {

@@ -247,3 +247,32 @@ fn a_worker_that_breaks_stops_all() {
     assert_eq!((report.ended, report.coverage()), (Ended::Stopped, Coverage::Part));
     assert!(report.graphs() <= 4);
 }
+
+/// Blocked graphs, and how many of them are deadlocks.
+#[track_caller]
+fn check_deadlocks(text: &str, blocked: u64, deadlocks: u64) {
+    let mut program = litmus::read_program(text).expect("in the notation");
+    let mut found = 0;
+    let report = explore(&mut program, &Options::of(Model::Rc11), |graph, _| {
+        found += u64::from(graph.is_deadlock());
+        ControlFlow::Continue(())
+    });
+    assert_eq!((report.blocked, found), (blocked, deadlocks), "{text}");
+}
+
+#[test]
+fn deadlocks_are_told_from_reads_that_come_too_early() {
+    // Nobody writes 1, or it comes, or it comes and goes.
+    check_deadlocks("R x acq a; A a==1", 1, 1);
+    check_deadlocks("R x acq a; A a==1 || W x rel 1", 1, 0);
+    check_deadlocks("R x acq a; A a==1 || W x rel 1; W x rel 0", 2, 1);
+    // One lock, and two locks in different orders.
+    let lock = |x: &str| format!("C {x} 0 1 acq rlx a; A a==0");
+    let (x, y, free) = (lock("x"), lock("y"), "W y rel 0; W x rel 0");
+    let one = format!("{x}; W x rel 0");
+    check_deadlocks(&format!("{one} || {one}"), 2, 0);
+    check_deadlocks(&format!("{x}; {y}; {free} || {x}; {y}; {free}"), 2, 0);
+    check_deadlocks(&format!("{x}; {y}; {free} || {y}; {x}; {free}"), 4, 1);
+    // Who waits for the end of a thread that waits for ever waits for ever, too.
+    check_deadlocks("R x rlx a; A a==1 || J 0", 1, 1);
+}

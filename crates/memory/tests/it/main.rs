@@ -6,5 +6,6 @@ mod corpus;
 mod exploring;
 mod native;
 mod notation;
+mod orderings;
 mod shapes;
 mod structures;

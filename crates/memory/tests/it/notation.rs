@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use linpoint_memory::litmus::{self, Diagnostic, Expected};
-use linpoint_memory::{Model, Options, explore};
+use linpoint_memory::{Coverage, Model, Options, explore};
 
 #[track_caller]
 fn check_error(text: &str, expected: &str) {
@@ -120,6 +120,20 @@ fn no_text_makes_the_reader_panic() {
         let _ = litmus::read(&text);
         let _ = litmus::read(&text[3..]);
     }
+}
+
+#[test]
+fn long_programs_are_read_and_executed() {
+    let long = vec!["W x rlx 1"; 5_000].join("; ");
+    let mut program = litmus::read_program(&long).expect("a long thread");
+    let mut options = Options::of(Model::Rc11);
+    options.limits.events_per_thread = usize::MAX;
+    let report = explore(&mut program, &options, |_, _| ControlFlow::Continue(()));
+    assert_eq!((report.complete, report.coverage()), (1, Coverage::Everything));
+    assert!(litmus::read_program(&format!("S a {}", vec!["1"; 100_000].join("+"))).is_err());
+    assert!(litmus::read_program(&format!("S a {}", vec!["1"; 400].join("+"))).is_ok());
+    assert!(litmus::read_program(&vec!["R x rlx"; 17].join("||")).is_err());
+    assert!(litmus::read_program(&"[a==1]".repeat(10_000)).is_err());
 }
 
 #[test]
