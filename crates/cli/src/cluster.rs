@@ -1,5 +1,6 @@
 //! `linpoint check` on one history that comes in parts: the dataflow of `linpoint-cluster`, in this process or over many hosts.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use linpoint_check::Budget;
 use linpoint_cluster::hosts::{Hosts, read_hosts};
 use linpoint_cluster::progress::Progress;
 use linpoint_cluster::report::{Outcome, What};
-use linpoint_cluster::run::{Feeds, Job, Named, RunError};
+use linpoint_cluster::run::{Feeds, Job, Named, Resolve, RunError};
 use linpoint_cluster::source::{FileFeed, Unreadable};
 use linpoint_cluster::wire::{About, Wire};
 use linpoint_explain::{Shown, json, text};
@@ -120,6 +121,7 @@ fn decide(args: &CheckArgs) -> Result<Exit, Fault> {
         deadline: args.time_limit.map(|limit| started + limit),
         memory_bytes: args.memory_limit,
         progress: asked.progress.clone().map(|dir| Progress { dir, of: of(args, &parts), every: None }),
+        specs: resolve(),
         ..Job::new(feeds(args, parts, started)?)
     };
     let outcome = match job.run() {
@@ -193,21 +195,23 @@ fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
             None => all = bound,
         }
     }
-    let part = |file: &PathBuf| {
+    let mut files = BTreeMap::new();
+    let mut part = |file: &PathBuf| {
         let name = file.display().to_string();
         let (path, spec) = match name.rsplit_once('@') {
             Some((path, spec)) if !file.exists() => (path.to_owned(), spec.to_owned()),
             _ => (name, args.spec.clone()),
         };
-        if own::is_file(&spec) {
-            let message = format!("`{spec}`: a specification of one's own is for histories checked whole");
-            return Err(Fault::usage(message, "one file, without --merge, --hosts and --workers"));
-        }
+        let spec = match own::identity(&spec) {
+            // However its file is written, it is one specification.
+            Some(same) => files.entry(same).or_insert(spec).clone(),
+            None => spec,
+        };
         input::spec(&spec, args.initial.as_deref())?;
         let epsilon = own.iter().find(|(file, _)| *file == path).map_or(all, |(_, bound)| *bound);
         Ok(Part { file: PathBuf::from(path), spec, epsilon })
     };
-    let parts: Result<Vec<Part>, Fault> = args.files.iter().map(part).collect();
+    let parts: Result<Vec<Part>, Fault> = args.files.iter().map(&mut part).collect();
     let parts = parts?;
     for (index, part) in parts.iter().enumerate() {
         if let Some(before) = parts[..index].iter().find(|before| input::is_same(&before.file, &part.file)) {
@@ -264,6 +268,16 @@ fn alike(args: &CheckArgs, parts: &[Part]) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// What the names of specifications mean here: built-in ones, the program's own, and files.
+pub fn resolve() -> Resolve {
+    Arc::new(|name| {
+        input::spec(name, None).map_err(|fault| match fault {
+            Fault::Input(diagnostic) => diagnostic.message,
+            other => other.to_string(),
+        })
+    })
 }
 
 fn feeds(args: &CheckArgs, parts: Vec<Part>, started: Instant) -> Result<Feeds, Fault> {

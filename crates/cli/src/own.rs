@@ -3,7 +3,7 @@
 //! Behind the file's name may stand what else is needed: the object of the file that is meant, and the sizes it is to
 //! have, as `stores.lin:Ring:N=64`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use linpoint_history::Builtin;
 use linpoint_lang::{Diagnostic, Specification, compile_specifications};
@@ -25,6 +25,13 @@ fn split(name: &str) -> Option<(&str, &str)> {
 /// Is this the name of a file of the language, and not of a built-in specification?
 pub fn is_file(name: &str) -> bool {
     split(name).is_some()
+}
+
+/// What tells a specification in a file from others: the file, however its path is written, and what stands behind it.
+pub fn identity(name: &str) -> Option<(PathBuf, String)> {
+    let (file, settings) = split(name)?;
+    let path = Path::new(file);
+    Some((path.canonicalize().unwrap_or_else(|_| path.to_owned()), settings.to_owned()))
 }
 
 /// Reads the specification that `name` says.

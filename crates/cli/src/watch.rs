@@ -101,6 +101,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit, Fault> {
     let told = Arc::clone(&board);
     let job = Job {
         workers,
+        specs: cluster::resolve(),
         keep_going: true,
         stop_on_violation: args.stop_on_violation,
         status: Some(Arc::new(move |status| told.hear(status))),

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use linpoint_history::specs;
 use linpoint_history::{KeyId, Kind, Operation, ProcessId, Symbols, Unknown, Value, ValueId, Verdict};
 use rustc_hash::FxHashMap;
 
@@ -20,6 +19,7 @@ use crate::clock::Clocks;
 use crate::object::{Object, World};
 use crate::progress::{Keeper, Snapshot};
 use crate::report::{Example, Found, Report, What};
+use crate::run::Resolve;
 use crate::wire::{About, Batch, Notice, Wire};
 
 /// The first turn of an object that takes long.
@@ -34,6 +34,8 @@ const MOST_NAMED: usize = 100;
 pub struct Checker {
     world: World,
     spec_names: Vec<(String, Option<Value>)>,
+    /// What their names mean.
+    resolve: Resolve,
     objects: Vec<Object>,
     names: Vec<Value>,
     table: FxHashMap<(u16, Value), u32>,
@@ -80,7 +82,7 @@ const UNSET: u32 = u32::MAX;
 
 impl Checker {
     /// No objects yet.
-    pub fn new(deadline: Option<Instant>, memory_bytes: Option<usize>) -> Checker {
+    pub fn new(resolve: Resolve, deadline: Option<Instant>, memory_bytes: Option<usize>) -> Checker {
         Checker {
             world: World {
                 symbols: Symbols::new(),
@@ -92,6 +94,7 @@ impl Checker {
                 keeps: false,
                 spare: Default::default(),
             },
+            resolve,
             spec_names: Vec::new(),
             objects: Vec::new(),
             names: Vec::new(),
@@ -428,18 +431,15 @@ impl Checker {
         let spec = match self.spec_names.iter().position(|known| *known == named) {
             Some(spec) => spec,
             None => {
-                let parsed =
-                    specs::parse(&about.spec).map_err(|error| error.to_string()).and_then(
-                        |spec| match initial {
-                            Some(initial) if spec.kind == linpoint_history::Kind::Kv => {
-                                Ok(spec.with_initial(initial))
-                            }
-                            // No contents, in the form that all have who begin with none.
-                            Some(initial) if initial == spec.initial => Ok(spec),
-                            Some(initial) => spec.starting_from(initial).map_err(|error| error.to_string()),
-                            None => Ok(spec),
-                        },
-                    );
+                let parsed = (self.resolve)(&about.spec).and_then(|spec| match initial {
+                    Some(initial) if spec.kind == linpoint_history::Kind::Kv => {
+                        Ok(spec.with_initial(initial))
+                    }
+                    // No contents, in the form that all have who begin with none.
+                    Some(initial) if initial == spec.initial => Ok(spec),
+                    Some(initial) => spec.starting_from(initial).map_err(|error| error.to_string()),
+                    None => Ok(spec),
+                });
                 match parsed {
                     Ok(spec) => {
                         self.world.symbols.intern(&spec.initial);

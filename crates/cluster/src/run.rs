@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use linpoint_history::{Diagnostic, specs};
+use linpoint_history::{Builtin, Diagnostic, specs};
 use thiserror::Error;
 use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::Operator;
@@ -43,6 +43,8 @@ type Held = Rc<RefCell<Option<Activator>>>;
 pub struct Job {
     /// The sources of each worker of this process, made where it runs.
     pub feeds: Feeds,
+    /// What the name of a specification means: the same on every host.
+    pub specs: Resolve,
     /// Workers of this process.
     pub workers: usize,
     /// The other processes, if there are any.
@@ -60,6 +62,9 @@ pub struct Job {
     /// Told how it goes, now and then.
     pub status: Option<Tell>,
 }
+
+/// What the name of a specification means, or why it means nothing.
+pub type Resolve = Arc<dyn Fn(&str) -> Result<Builtin, String> + Send + Sync>;
 
 /// Hears how a worker is doing.
 pub type Tell = Arc<dyn Fn(&Status) + Send + Sync>;
@@ -116,6 +121,7 @@ impl Job {
     pub fn new(feeds: Feeds) -> Job {
         Job {
             feeds,
+            specs: Arc::new(|name| specs::parse(name).map_err(|error| error.to_string())),
             workers: 1,
             hosts: None,
             stop_on_violation: false,
@@ -178,12 +184,14 @@ impl Job {
         });
         // Objects are known by the names of their specifications, here and on other hosts, so each has one name.
         for Named { about, .. } in &mut feeds {
-            if let Ok(spec) = specs::parse(&about.spec) {
+            if let Ok(spec) = (self.specs)(&about.spec)
+                && spec.as_own().is_none()
+            {
                 about.spec = spec.full_name();
             }
         }
         let stop = Rc::new(Cell::new(!troubles.is_empty() && !self.keep_going));
-        let mut checker = Checker::new(self.deadline, self.memory_bytes);
+        let mut checker = Checker::new(Arc::clone(&self.specs), self.deadline, self.memory_bytes);
         checker.found = Arc::clone(found);
         let checker = Rc::new(RefCell::new(checker));
         let mut shared = Read { troubles, ..Read::default() };
