@@ -158,7 +158,6 @@ impl<S: Recorded> HistoryCheck<S> {
     }
 
     /// Checks operations that were collected one by one.
-    #[must_use]
     pub fn history(&self, history: History<S>) -> Checked {
         let History { rows, mut symbols, spec, .. } = history;
         let kept = rows.clone();
@@ -234,7 +233,6 @@ impl<S: Recorded> History<S> {
     }
 
     /// Is there one order of the operations that respects real time and that the specification allows?
-    #[must_use]
     pub fn check(self) -> Checked {
         HistoryCheck::new().history(self)
     }

@@ -215,12 +215,13 @@ pub fn write(folder: &Path) -> Result<(), String> {
     for suite in &suites {
         text.push_str(&format!("{suite}\n"));
     }
-    let differs = |model: &Model| match (model.ours.end, model.loom.end) {
-        (End::NotRun, _) | (_, End::NotRun) => false,
-        (End::Passed | End::Cut, End::Passed | End::NotFinished) => false,
-        (End::Failed, End::Failed) => false,
-        _ => true,
+    let agrees = |ours: End, loom: End| match ours {
+        End::NotRun => true,
+        End::Passed | End::Cut => matches!(loom, End::NotRun | End::Passed | End::NotFinished),
+        End::Failed => matches!(loom, End::NotRun | End::Failed),
+        End::NotFinished => matches!(loom, End::NotRun),
     };
+    let differs = |model: &Model| !agrees(model.ours.end, model.loom.end);
     let list = |title: &str, which: &dyn Fn(&Model) -> bool| {
         let mut list = String::new();
         for suite in &suites {

@@ -57,7 +57,7 @@ impl Busy {
             Ok(None) => unknown(
                 "the clocks of the sources are not exact enough: the stamps as they are have no explanation, widened by their error bounds they have one",
             ),
-            Err(other) => other,
+            Err(other) => *other,
         }
     }
 
@@ -69,7 +69,7 @@ impl Busy {
         rows: &[Operation],
         world: &mut World,
         deadline: Option<Instant>,
-    ) -> Result<Option<Counterexample>, Verdict> {
+    ) -> Result<Option<Counterexample>, Box<Verdict>> {
         let mut sources: Vec<KeyId> = rows.iter().map(|row| row.key).collect();
         sources.sort();
         sources.dedup();
@@ -97,7 +97,7 @@ impl Busy {
             }
         }
         match other {
-            Some(other) if explained == 0 => Err(other),
+            Some(other) if explained == 0 => Err(Box::new(other)),
             _ => Ok(None),
         }
     }

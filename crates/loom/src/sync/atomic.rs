@@ -49,7 +49,8 @@ macro_rules! atomic {
                 // SAFETY: a value of an atomic has at most eight bytes, and is written to the beginning of them.
                 let bits = unsafe {
                     let mut bits = 0u64;
-                    (&raw mut bits).cast::<$value>().write(value);
+                    let size = size_of::<$value>();
+                    (&raw mut bits).cast::<u8>().copy_from((&raw const value).cast(), size);
                     bits
                 };
                 Self { number: Slot::make(bits), _value: PhantomData }

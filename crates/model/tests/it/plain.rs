@@ -177,7 +177,8 @@ fn a_sample_of_a_large_choice() {
         let object = program(&text);
         let mut noted = Noted::new(&object);
         let workload = Workload::general(&object, 2, 1);
-        let found = second_opinion_noting(&object, &[workload.clone()], &by_states(20_000), &mut noted);
+        let found =
+            second_opinion_noting(&object, std::slice::from_ref(&workload), &by_states(20_000), &mut noted);
         if found.refutation().is_some() {
             return true;
         }
