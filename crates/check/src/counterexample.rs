@@ -12,7 +12,9 @@ mod start;
 use std::time::{Duration, Instant};
 
 use linpoint_history::specs::codes;
-use linpoint_history::{Builtin, Call, Counterexample, Kind, Operation, Spec, Symbols, Value, ValueId};
+use linpoint_history::{
+    Builtin, Call, Counterexample, Kind, Operation, Spec, Symbols, Unexplained, Value, ValueId,
+};
 use rustc_hash::FxHashSet;
 
 use crate::brute::{self, Search};
@@ -91,7 +93,8 @@ pub fn build(
     } else {
         violation.reason
     };
-    Ok(Counterexample { core, start, prefix, impossible, explained: best, rechecked, reason })
+    let found = Unexplained { core, start, prefix, impossible, explained: best, reason };
+    Ok(Counterexample::new(found, rechecked))
 }
 
 /// So long, but not longer than the user's limits allow.

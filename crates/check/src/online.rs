@@ -17,8 +17,8 @@ mod restart;
 use std::collections::BTreeSet;
 
 use linpoint_history::{
-    Basis, Builtin, Counterexample, OpCode, Operation, ProcessId, Signature, Spec, Start, Symbols, Unknown,
-    Value, Verdict,
+    Basis, Builtin, Counterexample, OpCode, Operation, ProcessId, Signature, Spec, Start, Symbols,
+    Unexplained, Unknown, Value, Verdict,
 };
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -344,15 +344,17 @@ fn verdict(spec: &Builtin, symbols: &Symbols, engine: &str, ended: Result<Ended,
             match counterexample::build(spec, symbols, &Feed::of(Vec::new()), violation, at, engine, &budget)
             {
                 Ok(example) if !example.core.is_empty() => Verdict::Violated(example),
-                _ => Verdict::Violated(Counterexample {
-                    core: rows,
-                    start: None,
-                    prefix: Vec::new(),
-                    impossible: at.map(|_| 0),
-                    explained: Vec::new(),
-                    rechecked: false,
-                    reason,
-                }),
+                _ => {
+                    let found = Unexplained {
+                        core: rows,
+                        start: None,
+                        prefix: Vec::new(),
+                        impossible: at.map(|_| 0),
+                        explained: Vec::new(),
+                        reason,
+                    };
+                    Verdict::Violated(Counterexample::new(found, false))
+                }
             }
         }
         Ok(Ended::Limit { limit: Limit::Time | Limit::Overtaken, decided }) => {

@@ -131,11 +131,7 @@ impl Task<'_> {
             self.file.display().to_string()
         };
         self.args.output.write(|| view(&shown, &name, &rows))?;
-        Ok(match answer.verdict {
-            Verdict::Holds(_) => Exit::Holds,
-            Verdict::Violated(_) => Exit::Violated,
-            Verdict::Unknown(_) => Exit::Unknown,
-        })
+        Ok(answer.verdict.kind().into())
     }
 
     /// The command that checks the file once more, as a shell reads it.

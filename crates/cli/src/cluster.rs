@@ -16,7 +16,7 @@ use linpoint_cluster::source::{FileFeed, Unreadable};
 use linpoint_cluster::wire::{About, Wire};
 use linpoint_explain::{Shown, json, text};
 use linpoint_history::formats::{self, Input, ReadOptions, guard};
-use linpoint_history::{Diagnostic, Kind, Value, Verdict};
+use linpoint_history::{Diagnostic, Kind, Value};
 
 use crate::args::{CheckArgs, EngineArg, duration};
 use crate::check;
@@ -375,11 +375,7 @@ pub fn show_as(spec: &str, initial: Option<&str>, as_json: bool, outcome: &Outco
     };
     // A closed pipe is the reader's choice; the exit code still tells.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    Ok(match answer.verdict {
-        Verdict::Holds(_) => Exit::Holds,
-        Verdict::Violated(_) => Exit::Violated,
-        Verdict::Unknown(_) => Exit::Unknown,
-    })
+    Ok(answer.verdict.kind().into())
 }
 
 /// What there is to say besides.

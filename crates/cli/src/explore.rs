@@ -164,7 +164,7 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         return Err(disagreement(args, &text));
     }
     match &explored.verdict {
-        Verdict::Holds => Ok(Exit::Holds),
+        Verdict::Holds(_) => Ok(Exit::Holds),
         Verdict::Violated(violation) if violation.rechecked => Ok(Exit::Violated),
         Verdict::Violated(_) => {
             Err(Fault::Bug { what: "the recheck of a counterexample failed".to_owned(), saved: None })
@@ -242,8 +242,8 @@ fn one_run(
     let _ = std::io::stdout().write_all(out.as_bytes());
     args.output.write(|| {
         let mut view = match &wrong {
-            Some(_) => View::new(view::Verdict::Violated, "violated", &why),
-            None => View::new(view::Verdict::Unknown, "unknown", "this run is as it should be so far"),
+            Some(_) => View::new(view::VerdictKind::Violated, "violated", &why),
+            None => View::new(view::VerdictKind::Unknown, "unknown", "this run is as it should be so far"),
         };
         view.summary = Summary {
             checked: format!("One run of {}, taken again.", args.file.display()),
@@ -277,14 +277,14 @@ fn without_an_end(
     schedule: &Schedule,
 ) -> Option<Violation> {
     let explored = explore_watched(program, workload, mode, bounds, &mut |_| {});
-    let Verdict::Violated(violation) = explored.verdict else { return None };
-    let found = schedule_of(program, workload, mode, bounds, &violation)?;
-    (found == *schedule).then_some(violation)
+    let violation = explored.verdict.counterexample()?;
+    let found = schedule_of(program, workload, mode, bounds, violation)?;
+    (found == *schedule).then(|| violation.evidence.clone())
 }
 
 /// What is wrong with these steps.
 fn violation_of(wrong: &Wrong, steps: &[linpoint_model::TraceStep]) -> Violation {
-    Violation { wrong: wrong.clone(), steps: steps.to_vec(), repeats: 0, rechecked: true }
+    Violation { wrong: wrong.clone(), steps: steps.to_vec(), repeats: 0 }
 }
 
 /// A line on standard error while the search goes on, where that is a terminal.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use linpoint_check::Answer;
 use linpoint_history::{
-    Basis, Counterexample, KeyId, OpCode, Operation, Start, Symbols, Unknown, Value, Verdict,
+    Basis, Counterexample, KeyId, OpCode, Operation, Start, Symbols, Unexplained, Unknown, Value, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -136,15 +136,15 @@ impl Example {
             row.key = symbols.key(key);
             row
         };
-        Counterexample {
+        let found = Unexplained {
             core: self.core.iter().map(&mut row).collect(),
             prefix: self.prefix.iter().map(&mut row).collect(),
             start: self.start.clone().map(|(state, operations)| Start { state, operations }),
             impossible: self.impossible,
             explained: self.explained.clone(),
-            rechecked: self.rechecked,
             reason: self.reason.clone(),
-        }
+        };
+        Counterexample::new(found, self.rechecked)
     }
 }
 

@@ -36,11 +36,11 @@ pub fn view(shown: &Shown<'_>, name: &str, rows: &Rows) -> View {
     let (word, headline) = line.split_once(": ").unwrap_or((&line, ""));
     let (verdict, rests_on) = match &answer.verdict {
         Verdict::Holds(_) => (
-            view::Verdict::Holds,
+            view::VerdictKind::Holds,
             "An order of all operations that explains every answer. It was replayed through the specification and against real time by a routine that shares no code with the engines.".to_owned(),
         ),
-        Verdict::Violated(example) => (view::Verdict::Violated, rests_on(example, answer.operations)),
-        Verdict::Unknown(_) => (view::Verdict::Unknown, "Nothing: the search ended before it had an answer.".to_owned()),
+        Verdict::Violated(example) => (view::VerdictKind::Violated, rests_on(example, answer.operations)),
+        Verdict::Unknown(_) => (view::VerdictKind::Unknown, "Nothing: the search ended before it had an answer.".to_owned()),
     };
     let mut view = View::new(verdict, word, headline);
     let objects = if answer.objects > 1 { format!(", {} objects", answer.objects) } else { String::new() };
@@ -53,7 +53,7 @@ pub fn view(shown: &Shown<'_>, name: &str, rows: &Rows) -> View {
         ),
         rests_on,
         not_covered: match verdict {
-            view::Verdict::Violated => "Which line of the program is wrong, and what else is wrong with this history or with other runs.".to_owned(),
+            view::VerdictKind::Violated => "Which line of the program is wrong, and what else is wrong with this history or with other runs.".to_owned(),
             _ => "Other runs of the same program: this is about what was recorded.".to_owned(),
         },
         facts: vec![

@@ -1,19 +1,15 @@
-//! What an engine may conclude: holds, violated, unknown. Never a bare `bool`.
-//!
-//! A `holds` says what it rests on, a `violated` carries what can be rechecked, an `unknown` says why.
+//! The verdict about a history: what it rests on, what shows a violation, why there is none.
 
 use crate::operation::Operation;
 
 /// The answer about one history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The history is explained.
-    Holds(Basis),
-    /// The history cannot be explained.
-    Violated(Counterexample),
-    /// Not decided.
-    Unknown(Unknown),
-}
+pub type Verdict = linpoint_verdict::Verdict<Basis, Unexplained, Unknown>;
+
+/// What shows that a history cannot be explained.
+///
+/// It is rechecked if independent code came to the same end: brute force about the core; where the core has a start, also
+/// the plain frontier about all operations up to it. Not where both take too long.
+pub type Counterexample = linpoint_verdict::Counterexample<Unexplained>;
 
 /// What a `holds` rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +21,9 @@ pub enum Basis {
     },
 }
 
-/// Why a history cannot be explained.
+/// Operations that no order explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counterexample {
+pub struct Unexplained {
     /// A few operations that already cannot be explained, in order of call.
     pub core: Vec<Operation>,
     /// Where the core starts from, if not from the initial state.
@@ -39,9 +35,6 @@ pub struct Counterexample {
     pub impossible: Option<usize>,
     /// The longest explanation found for the rest of the core: indices in order of taking effect.
     pub explained: Vec<usize>,
-    /// Did independent code come to the same end? Brute force about the core; where the core has a start, also the plain frontier about all
-    /// operations up to it. Not where both take too long.
-    pub rechecked: bool,
     /// One sentence.
     pub reason: String,
 }

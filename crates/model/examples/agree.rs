@@ -5,7 +5,7 @@ use linpoint_model::{Bounds, Deciding, Mode, Plainly, Values, Verdict, Workload,
 
 fn word(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Holds => "holds".to_owned(),
+        Verdict::Holds(_) => "holds".to_owned(),
         Verdict::Violated(violation) => format!("violated {:?}", violation.wrong),
         Verdict::Unknown(limit) => format!("unknown {limit:?}"),
     }
@@ -26,7 +26,7 @@ fn main() {
                 let reduced = explore(program, workload, Mode::Anywhere, &bounds);
                 let few = Plainly { states: 300_000, values: Values::few(2), ..Plainly::default() };
                 let mut plain = explore_plainly(program, workload, &few);
-                if matches!(plain.verdict, Verdict::Holds) {
+                if matches!(plain.verdict, Verdict::Holds(_)) {
                     let values = Values::distinct();
                     plain = explore_plainly(program, workload, &Plainly { values, ..few });
                 }

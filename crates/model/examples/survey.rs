@@ -38,7 +38,7 @@ fn main() {
             }
             let explored = explore(program, &workload, mode, &bounds);
             let verdict = match &explored.verdict {
-                Verdict::Holds => "holds".to_owned(),
+                Verdict::Holds(_) => "holds".to_owned(),
                 Verdict::Violated(v) => {
                     format!("violated: {:?}, {} steps, rechecked {}", v.wrong, v.steps.len(), v.rechecked)
                 }

@@ -141,15 +141,26 @@ pub enum Limit {
     CannotStart(String),
 }
 
-/// What came out.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// Every run of the client is as it should be.
-    Holds,
-    /// One is not.
-    Violated(Violation),
-    /// Not every run was seen.
-    Unknown(Limit),
+/// What came out: every run of the client is as it should be, one is not, or not every run was seen.
+pub type Verdict = linpoint_verdict::Verdict<EveryRun, Violation, Limit>;
+
+/// What a `holds` rests on: every run of one client was seen. It says nothing of other clients, so it is no proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EveryRun {
+    preemptions: Option<u8>,
+}
+
+impl EveryRun {
+    /// Of all runs, or of all with at most so many preemptions. Only a search that came to its end may say so.
+    pub(crate) fn with(preemptions: Option<u8>) -> EveryRun {
+        EveryRun { preemptions }
+    }
+
+    /// If not all runs are meant: those with at most so many preemptions.
+    #[must_use]
+    pub fn most_preemptions(&self) -> Option<u8> {
+        self.preemptions
+    }
 }
 
 /// What is wrong with a run.
@@ -186,8 +197,6 @@ pub struct Violation {
     pub steps: Vec<TraceStep>,
     /// How many steps at its end can be repeated for ever.
     pub repeats: usize,
-    /// Did a second, separate look come to the same end?
-    pub rechecked: bool,
 }
 
 /// A verdict and how it was come by.
@@ -253,12 +262,12 @@ pub fn explore_watched(
                 let found = search(&mut explorer, state.clone(), &mut store, bounds, start, watch);
                 (transitions, can_end) = (explorer.transitions, explorer.can_end);
                 match found {
-                    (Verdict::Holds, depth) if says_nothing(&explorer, &store, bounds) => {
+                    (Verdict::Holds(_), depth) if says_nothing(&explorer, &store, bounds) => {
                         (Verdict::Unknown(Limit::Nothing), depth)
                     }
-                    (Verdict::Holds, depth) => {
+                    (Verdict::Holds(basis), depth) => {
                         let looked_up = second_look::states(&mut explorer, state, &store, bounds);
-                        (looked_up.map_or_else(Verdict::Unknown, |()| Verdict::Holds), depth)
+                        (looked_up.map_or_else(Verdict::Unknown, |()| Verdict::Holds(basis)), depth)
                     }
                     found => found,
                 }

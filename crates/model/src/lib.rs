@@ -54,8 +54,8 @@ mod ways;
 
 pub use client::{FewValues, Workload};
 pub use explore::{
-    Bounds, Deciding, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation, Wrong,
-    explore, explore_watched,
+    Bounds, Deciding, EveryRun, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation,
+    Wrong, explore, explore_watched,
 };
 pub use opinion::{
     Agreement, Budget, Refutation, Scope, Seen, second_opinion, second_opinion_noting, second_opinion_of,

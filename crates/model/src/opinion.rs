@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use linpoint_lang::Program;
 use linpoint_lang::interp::ErrorKind;
 use linpoint_lang::program::{Type, Word};
+use linpoint_verdict::Counterexample;
 
 use crate::client::Workload;
 use crate::explore::{Bounds, Deciding, Limit, Mode, Verdict, Violation, Wrong, explore};
@@ -85,7 +86,7 @@ pub struct Refutation {
     /// Where it was found.
     pub scope: Scope,
     /// The run.
-    pub violation: Violation,
+    pub violation: Counterexample<Violation>,
 }
 
 impl Agreement {
@@ -151,8 +152,8 @@ pub fn second_opinion_noting(
             noted.states += used;
             in_time &= !matches!(verdict, Verdict::Unknown(Limit::Time));
             let seen = match verdict {
-                Verdict::Holds if way == Way::Plain => Seen::Everything,
-                Verdict::Holds => Seen::Reduced,
+                Verdict::Holds(_) if way == Way::Plain => Seen::Everything,
+                Verdict::Holds(_) => Seen::Reduced,
                 Verdict::Violated(violation) if is_refutation(&violation, budget) => {
                     let scope = scope.clone();
                     return Agreement::Refutes(Box::new(Refutation { scope, violation }));
@@ -220,7 +221,7 @@ fn look(
     (explored.verdict, explored.states)
 }
 
-fn is_refutation(violation: &Violation, budget: &Budget) -> bool {
+fn is_refutation(violation: &Counterexample<Violation>, budget: &Budget) -> bool {
     match violation.wrong {
         Wrong::NotLinearizable => violation.rechecked,
         Wrong::Error(kind) => !kind.is_limit() && !(budget.forgiven)(kind),

@@ -21,10 +21,11 @@ use linpoint_lang::Program;
 use linpoint_lang::interp::{Choices, ErrorKind, Machine, Outcome, State};
 use linpoint_lang::program::{ClientThread, OpId, Word};
 use linpoint_lang::span::Span;
+use linpoint_verdict::Counterexample;
 use rustc_hash::FxHashMap;
 
 use crate::client::Workload;
-use crate::explore::{Explored, Limit, Verdict, Violation, Wrong};
+use crate::explore::{EveryRun, Explored, Limit, Verdict, Violation, Wrong};
 use crate::reference::Reference;
 use crate::trace::{Happened, TraceStep};
 
@@ -365,7 +366,7 @@ impl<'p> Plain<'p> {
         let depth = self.met.last().map_or(0, |last| last.depth);
         let verdict = match found {
             Err(limit) => Verdict::Unknown(limit),
-            Ok(None) => Verdict::Holds,
+            Ok(None) => Verdict::Holds(EveryRun::with(None)),
             Ok(Some((at, bad))) => {
                 let mut way = vec![at];
                 while let Some(&last) = way.last()
@@ -394,7 +395,7 @@ impl<'p> Plain<'p> {
         }
     }
 
-    fn violation(&mut self, mut moves: Vec<(Moved, State)>, bad: Bad) -> Violation {
+    fn violation(&mut self, mut moves: Vec<(Moved, State)>, bad: Bad) -> Counterexample<Violation> {
         moves.push((bad.by, bad.state));
         let steps: Vec<TraceStep> = moves
             .into_iter()
@@ -407,6 +408,6 @@ impl<'p> Plain<'p> {
             (Wrong::NotLinearizable, Some(judge)) => judge.recheck(&steps),
             _ => true,
         };
-        Violation { wrong: bad.wrong, steps, repeats: 0, rechecked }
+        Counterexample::new(Violation { wrong: bad.wrong, steps, repeats: 0 }, rechecked)
     }
 }

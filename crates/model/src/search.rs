@@ -9,8 +9,9 @@ mod turn;
 use std::time::Instant;
 
 use linpoint_lang::interp::{Compiled, ErrorKind, State};
+use linpoint_verdict::Counterexample;
 
-use crate::explore::{Bounds, Limit, Progress, Stepper, Verdict, Violation, Wrong, explorer};
+use crate::explore::{Bounds, EveryRun, Limit, Progress, Stepper, Verdict, Violation, Wrong, explorer};
 use crate::fast::{Fast, Names, Scratch, Unusual};
 use crate::namer::Namer;
 use crate::pack::Full;
@@ -84,7 +85,7 @@ pub(crate) fn search(
     drop(workers);
     explorer.can_end = can_end;
     match ended {
-        Ok(()) => (Verdict::Holds, depth),
+        Ok(()) => (Verdict::Holds(EveryRun::with(bounds.preemptions)), depth),
         Err(Stop::Limit(limit)) => (Verdict::Unknown(limit), depth),
         Err(Stop::Wrong(found)) => {
             let overflowed = explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed);
@@ -373,7 +374,7 @@ fn violation(
     (store, bounds): (&Store, &Bounds),
     way: Vec<StateId>,
     wrong: Wrong,
-) -> Violation {
+) -> Counterexample<Violation> {
     explorer.recording = true;
     let found = trace::find(explorer, initial, store, way, &wrong, bounds);
     explorer.recording = false;
@@ -385,5 +386,5 @@ fn violation(
         },
         _ => !steps.is_empty(),
     };
-    Violation { wrong, steps, repeats: 0, rechecked }
+    Counterexample::new(Violation { wrong, steps, repeats: 0 }, rechecked)
 }

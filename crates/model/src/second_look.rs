@@ -41,7 +41,7 @@ fn share(transitions: u64) -> usize {
 
 /// Random runs without reductions, if the search said `Holds`.
 pub(crate) fn runs(program: &Program, workload: &Workload, bounds: &Bounds, explored: &mut Explored) {
-    if !bounds.second_look || bounds.preemptions.is_some() || !matches!(explored.verdict, Verdict::Holds) {
+    if !bounds.second_look || bounds.preemptions.is_some() || !matches!(explored.verdict, Verdict::Holds(_)) {
         return;
     }
     let values = if explored.distinct_data { Values::distinct() } else { Values::few(workload.values) };
@@ -251,14 +251,14 @@ mod tests {
         let mut store = Store::default();
         let (verdict, _) =
             search(&mut wrong, initial.clone(), &mut store, &bounds, Instant::now(), &mut |_| {});
-        assert!(matches!(verdict, Verdict::Holds), "{verdict:?}");
+        assert!(matches!(verdict, Verdict::Holds(_)), "{verdict:?}");
         assert!(states(&mut wrong, initial.clone(), &store, &bounds).is_err());
         let off = Bounds { second_look: false, ..bounds.clone() };
         assert!(states(&mut wrong, initial, &store, &off).is_ok());
         // The same for runs: what a search said of a program that is right, asked of one that is not.
         let right = compile(&LOST.replace("x = n\n        n = x + 1", "fetch_add(n, 1)")).0.remove(0);
         let mut explored: Explored = explore(&right, &workload, Mode::Anywhere, &bounds);
-        assert!(matches!(explored.verdict, Verdict::Holds) && !explored.disagrees);
+        assert!(matches!(explored.verdict, Verdict::Holds(_)) && !explored.disagrees);
         runs(&program, &Workload::general(&program, 2, 2), &bounds, &mut explored);
         assert!(matches!(&explored.verdict, Verdict::Violated(found) if found.rechecked));
         assert!(explored.disagrees);

@@ -21,6 +21,16 @@ pub struct Finding {
     pub found: Found,
 }
 
+impl Finding {
+    /// Is the object wrong, and did other code come to the same end?
+    pub(crate) fn is_confirmed(&self) -> bool {
+        match &self.found {
+            Found::Refused(refused) => matches!(refused.blame, Blame::Object { rechecked: true, .. }),
+            Found::View(_) | Found::Mistake(_) | Found::Unknown(_) => false,
+        }
+    }
+}
+
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {

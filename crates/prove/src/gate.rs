@@ -178,7 +178,7 @@ fn at_sizes(
             Verdict::Violated(violation) if violation.rechecked => {
                 return Agreement::Refutes(Box::new(Refutation { scope, violation }));
             }
-            Verdict::Holds => Seen::Everything,
+            Verdict::Holds(_) => Seen::Everything,
             Verdict::Unknown(Limit::CannotStart(_)) => Seen::Nothing,
             Verdict::Unknown(Limit::Time) => {
                 noted.finished = false;

@@ -14,7 +14,7 @@ use crate::graph::Graph;
 use crate::obligation::Kind;
 use crate::opaque::Opaque;
 use crate::points::{WithPoints, prove_with_points};
-use crate::{Decided, Options, Report, Verdict};
+use crate::{Decided, Options, Report};
 
 /// Which slot is hidden from which step to which.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub fn prove_with_hiding(
 ) -> (WithPoints, Option<Hidden>) {
     let start = Instant::now();
     let plain = prove_with_points(program, options, told);
-    if plain.report.verdict == Verdict::Proved {
+    if plain.report.verdict.holds() {
         return (plain, None);
     }
     for (from, until) in pairs(&plain.report) {
@@ -49,7 +49,7 @@ pub fn prove_with_hiding(
         let time = options.time.unwrap_or(TIME);
         let Some(left) = time.checked_sub(start.elapsed()) else { break };
         let mut tried = prove_with_points(&hiding, &Options { time: Some(left), ..options.clone() }, told);
-        if tried.report.verdict == Verdict::Proved {
+        if tried.report.verdict.holds() {
             tried.found.splice(0..0, plain.found);
             return (tried, Some(Hidden { from, until, index }));
         }

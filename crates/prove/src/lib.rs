@@ -18,6 +18,7 @@ pub mod blame;
 pub mod context;
 pub mod fact;
 pub mod formula;
+mod gap;
 pub mod gate;
 pub mod graph;
 pub mod ground;
@@ -44,4 +45,5 @@ pub mod values;
 pub mod worker;
 pub mod world;
 
-pub use prove::{Decided, Options, Outcome, Report, Verdict, prove};
+pub use gap::Gap;
+pub use prove::{Decided, EveryObligation, Options, Outcome, Report, Verdict, prove};

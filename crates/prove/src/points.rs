@@ -13,7 +13,7 @@ use linpoint_lang::program::{Action, Edge, Exit, Expr, LocalId, Mark, MarkKind, 
 
 use crate::graph::{Graph, writes_shared};
 use crate::obligation::Kind;
-use crate::{Decided, Options, Report, Verdict, prove};
+use crate::{Decided, Options, Report, prove};
 
 /// Longest time for all of it, where the user sets no other.
 const TIME: Duration = Duration::from_secs(20);
@@ -56,7 +56,7 @@ pub fn prove_with_points(
     let free: BTreeSet<OpId> =
         (0..program.operations.len()).map(|op| OpId(op as u16)).filter(|op| is_free(program, *op)).collect();
     let time = options.time.unwrap_or(TIME);
-    while best.report.verdict != Verdict::Proved && !free.is_empty() {
+    while !best.report.verdict.holds() && !free.is_empty() {
         let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) else { break };
         match improve(&best, &free, &Options { time: Some(left), ..options.clone() }) {
             Some(better) => best = better,
@@ -103,7 +103,7 @@ fn improve(best: &WithPoints, free: &BTreeSet<OpId>, options: &Options) -> Optio
             let program = with(&best.program, &found);
             let report = prove(&program, &Options { time: Some(left), ..options.clone() }, &|_, _| {});
             // Where nothing is open and nothing is proved, the point had no meaning.
-            let meant = report.verdict == Verdict::Proved || open(&report) > 0;
+            let meant = report.verdict.holds() || open(&report) > 0;
             if meant && open(&report) < open(&best.report) {
                 let found = best.found.iter().cloned().chain([found]).collect();
                 let plain = best.plain.clone().or_else(|| Some(best.report.clone()));

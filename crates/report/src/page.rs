@@ -104,12 +104,12 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Verdict;
+    use crate::view::VerdictKind;
 
     #[test]
     fn a_value_cannot_end_the_data() {
         let evil = "</script><script>alert(1)</script><!--\u{2028}\u{0}\"'";
-        let mut view = View::new(Verdict::Violated, "violated", evil);
+        let mut view = View::new(VerdictKind::Violated, "violated", evil);
         view.text = evil.to_owned();
         let page = page(&view);
         assert!(!page.contains("alert(1)<"), "the value is escaped everywhere");
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_of_a_network() {
-        let page = page(&View::new(Verdict::Holds, "proved", "all"));
+        let page = page(&View::new(VerdictKind::Holds, "proved", "all"));
         for word in ["http://", "https://", "src=", "@import", "url("] {
             let found = page.replace("http://www.w3.org/2000/svg", "").replace("url(#", "");
             assert!(!found.contains(word), "{word}");

@@ -18,7 +18,7 @@ fn main() {
         let (programs, _) = linpoint_lang::compile(&text);
         let program = programs.first().expect("an object");
         let settings = Settings { time: Some(Duration::from_secs(300)), ..Settings::default() };
-        let Verdict::Proved(proof) = prove(program, &settings).verdict else { continue };
+        let Verdict::Holds(proof) = prove(program, &settings).verdict else { continue };
         let Invariant::Views(found) = &proof.invariant else { continue };
         let layout = Layout::new(program).expect("it was proved");
         let views = refine::forget(&layout, &found.views).expect("it fits");

@@ -20,9 +20,9 @@ fn main() {
     let report = prove(program, &settings);
     println!("{file}: {} structures, {} candidates, {:?}", report.structures, report.tried, report.elapsed);
     let proof = match report.verdict {
-        Verdict::Proved(proof) => proof,
-        Verdict::Refuted(_) => return println!("{file}: refuted"),
-        Verdict::NotProved(gap) => {
+        Verdict::Holds(proof) => proof,
+        Verdict::Violated(_) => return println!("{file}: refuted"),
+        Verdict::Unknown(gap) => {
             let at = gap.halt.map(|halt| halt.at);
             return println!("{file}: not proved: {}, at {at:?}", gap.reason);
         }

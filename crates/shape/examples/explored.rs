@@ -19,7 +19,7 @@ fn main() {
         let Some(program) = programs.first() else { panic!("{file}: no object") };
         let settings = Settings { time: Some(Duration::from_secs(300)), ..Settings::default() };
         let report = prove(program, &settings);
-        if !matches!(report.verdict, prove::Verdict::Proved(_)) {
+        if !matches!(report.verdict, prove::Verdict::Holds(_)) {
             println!("{file}: not proved; passed over");
             continue;
         }
@@ -27,7 +27,7 @@ fn main() {
         let bounds = Bounds { time: Some(time), memory: 6 << 30, ..Bounds::default() };
         let explored = explore(program, &Workload::general(program, 3, 2), Mode::Anywhere, &bounds);
         let outcome = match &explored.verdict {
-            Verdict::Holds => {
+            Verdict::Holds(_) => {
                 whole += 1;
                 "every run is linearizable".to_owned()
             }

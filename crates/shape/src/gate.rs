@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::interp::ErrorKind;
-use linpoint_model::{Agreement, Budget, Explored, Noted, Verdict, Workload, second_opinion_noting};
+use linpoint_model::{Agreement, Budget, Noted, Workload, second_opinion_noting};
+use linpoint_verdict::Counterexample;
 
 use crate::audit::{Amount, Inside, audit};
 use crate::exec::Points;
@@ -38,7 +39,7 @@ const CLIENTS: [(usize, u32); 5] = [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2)];
 #[derive(Debug)]
 pub(crate) enum Objection {
     /// A run shows that the program is wrong.
-    Run(Box<Refutation>),
+    Run(Counterexample<Box<Refutation>>),
     /// Its structures do not stand for all states.
     Structures(String),
     /// Too little was looked at, or there is nothing to look at.
@@ -73,7 +74,6 @@ pub(crate) fn explored(
     scope: Scope,
     time: Duration,
 ) -> Result<Noted, Objection> {
-    let start = Instant::now();
     let mut workloads = scope.workloads(named, Some(&layout.roles), &CLIENTS);
     let own = named.clients.iter().map(Workload::of);
     workloads.extend(own.filter(|own| scope.contains(Some(&layout.roles), own)));
@@ -87,19 +87,9 @@ pub(crate) fn explored(
             None => Ok(noted),
         };
     };
-    let explored = Explored {
-        verdict: Verdict::Violated(found.violation),
-        states: noted.states,
-        transitions: 0,
-        depth: 0,
-        memory: 0,
-        digest: 0,
-        distinct_data: true,
-        elapsed: start.elapsed(),
-        can_end: None,
-        disagrees: false,
-    };
-    Err(Objection::Run(Box::new(Refutation { explored, workload: found.scope.workload })))
+    let (workload, states) = (found.scope.workload, noted.states);
+    let shown = found.violation.map(|violation| Box::new(Refutation { violation, states, workload }));
+    Err(Objection::Run(shown))
 }
 
 /// Why what was seen of runs is too little to tell a proof.

@@ -46,7 +46,7 @@ pub fn attack(
                 reserve: SECOND_LOOK,
                 ..Settings::default()
             };
-            let Verdict::Proved(proof) = prove(&mutant, &settings).verdict else { continue };
+            let Verdict::Holds(proof) = prove(&mutant, &settings).verdict else { continue };
             covered(&mutant, &proof, states).map_err(|wrong| format!("{what}: proved, but {wrong}"))?;
             let bounds = Bounds { time: Some(explore_for), ..Bounds::default() };
             let explored = explore(&mutant, &Workload::general(&mutant, 2, 2), Mode::Anywhere, &bounds);

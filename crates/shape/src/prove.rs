@@ -89,8 +89,9 @@ pub enum Invariant {
     Whole(threads::Found),
 }
 
-/// A proof.
+/// A proof. Only this crate makes one, after it was looked at a second time.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Proof {
     /// Where operations take effect.
     pub points: Points,
@@ -115,16 +116,8 @@ pub struct Gap {
     pub halt: Option<Box<Halt>>,
 }
 
-/// What came out.
-#[derive(Debug)]
-pub enum Verdict {
-    /// Linearizable, in every run.
-    Proved(Box<Proof>),
-    /// Not: a run shows it.
-    Refuted(Box<Refutation>),
-    /// Neither.
-    NotProved(Gap),
-}
+/// What came out: linearizable in every run, not linearizable as a run shows, or neither was shown.
+pub type Verdict = linpoint_verdict::Verdict<Box<Proof>, Box<Refutation>, Gap>;
 
 /// A verdict and how it was come by.
 #[derive(Debug)]
@@ -243,14 +236,14 @@ impl Attempt<'_, '_> {
     fn refuted(&self, named: &Program, most: Duration, workloads: Vec<Workload>) -> Option<Verdict> {
         let mode = if self.settings.points == Choice::Given { Mode::AtPoints } else { Mode::Anywhere };
         let found = refute(named, mode, self.left(most), workloads, self.settings.memory)?;
-        Some(Verdict::Refuted(Box::new(found)))
+        Some(Verdict::Violated(found.map(Box::new)))
     }
 
     /// A proof is told only after it was looked at a second time, by other code.
     fn looked_at(&mut self, layout: &Layout<'_>, proof: Proof) -> Verdict {
         let most = self.settings.second_look;
         if most.is_zero() {
-            return Verdict::Proved(Box::new(proof));
+            return Verdict::Holds(Box::new(proof));
         }
         let least = most.min(self.settings.reserve);
         let named = with_specification(layout);
@@ -258,12 +251,12 @@ impl Attempt<'_, '_> {
             return found;
         }
         match look_again(layout, &named, self.settings.scope, &proof, self.left(most).max(least)) {
-            Ok(noted) => Verdict::Proved(Box::new(Proof { noted, ..proof })),
-            Err(Objection::Run(found)) => Verdict::Refuted(found),
-            Err(Objection::Unseen(reason)) => Verdict::NotProved(Gap { reason, halt: None }),
+            Ok(noted) => Verdict::Holds(Box::new(Proof { noted, ..proof })),
+            Err(Objection::Run(found)) => Verdict::Violated(found),
+            Err(Objection::Unseen(reason)) => Verdict::Unknown(Gap { reason, halt: None }),
             Err(Objection::Structures(why)) => {
                 let reason = format!("there was a proof, but a second look at its structures failed: {why}");
-                Verdict::NotProved(Gap { reason, halt: None })
+                Verdict::Unknown(Gap { reason, halt: None })
             }
         }
     }
@@ -276,7 +269,7 @@ impl Attempt<'_, '_> {
         let workloads = self.settings.scope.workloads(named, Some(&layout.roles), &[(2, 1), (2, 2)]);
         let time = self.left(SMALL_CLIENTS).max(self.settings.reserve);
         let found = refute(named, Mode::AtPoints, time, workloads, self.settings.memory)?;
-        Some(Verdict::Refuted(Box::new(found)))
+        Some(Verdict::Violated(found.map(Box::new)))
     }
 
     /// Tries candidates again that took too long.
@@ -305,7 +298,7 @@ impl Attempt<'_, '_> {
 
     fn not_proved(&mut self) -> Verdict {
         let nothing = Gap { reason: "no linearization points were found".into(), halt: None };
-        Verdict::NotProved(self.gap.take().unwrap_or(nothing))
+        Verdict::Unknown(self.gap.take().unwrap_or(nothing))
     }
 
     fn gives_points(&self) -> bool {

@@ -15,7 +15,7 @@ mod stamps;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use linpoint_history::{Basis, Counterexample, Operation, Symbols, Unknown, Verdict};
+use linpoint_history::{Basis, Counterexample, Operation, Symbols, Unexplained, Unknown, Verdict};
 use rustc_hash::FxHashMap;
 
 use self::stamps::{as_logged, as_sorted, merged};
@@ -361,15 +361,15 @@ impl<'a> Touching<'a> {
             let why = format!("the core of {} operations it gave can be explained", rows.len());
             return Err(CheckError::Bug { engine: "guided search".into(), why, rows });
         }
-        Ok(Counterexample {
+        let found = Unexplained {
             core: rows,
             start: None,
             prefix: Vec::new(),
             impossible: None,
             explained: Vec::new(),
-            rechecked: second == Some(false),
             reason: "each object can be explained, but no order of all operations keeps to the order of each process".into(),
-        })
+        };
+        Ok(Counterexample::new(found, second == Some(false)))
     }
 
     /// Is there surely no order of these?

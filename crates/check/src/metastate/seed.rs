@@ -16,7 +16,7 @@
 mod knowledge;
 mod universe;
 
-use linpoint_history::{Basis, Counterexample, History, Operation, Spec, Unknown, Verdict};
+use linpoint_history::{Basis, Counterexample, History, Operation, Spec, Unexplained, Unknown, Verdict};
 
 pub use knowledge::{Knowledge, Pair};
 use universe::{Full, Universe};
@@ -132,13 +132,13 @@ pub fn verify<S: Spec + Knowledge>(
 fn violated(rows: &[Operation], index: usize) -> Verdict {
     let mut core: Vec<Operation> = rows.iter().filter(|row| row.call <= rows[index].ret).copied().collect();
     core.sort_by_key(|row| (row.call, row.ret));
-    Verdict::Violated(Counterexample {
+    let found = Unexplained {
         impossible: core.iter().position(|row| *row == rows[index]),
         core,
         start: None,
         prefix: Vec::new(),
         explained: Vec::new(),
-        rechecked: false,
         reason: "no metastate in which the operation took effect is left at its end".to_owned(),
-    })
+    };
+    Verdict::Violated(Counterexample::new(found, false))
 }

@@ -32,14 +32,14 @@ impl Told<'_> {
     pub fn text(&self) -> String {
         let Told { args, program, text, workload, who, explored, schedule } = *self;
         let mut out = match &explored.verdict {
-            Verdict::Holds => format!("holds: {}\n{}", self.basis(), self.other_clients()),
+            Verdict::Holds(_) => format!("holds: {}\n{}", self.basis(), self.other_clients()),
             Verdict::Violated(violation) => {
                 let threads = workload.threads.len();
                 let mut out = format!("violated: {}\n\n", reason(program, threads, violation, text));
                 draw(program, workload, &violation.steps, text, &mut out);
                 if violation.wrong == Wrong::NotLinearizable {
                     // The page's words for why no order fits.
-                    let mut view = View::new(view::Verdict::Violated, "", "");
+                    let mut view = View::new(view::VerdictKind::Violated, "", "");
                     violation_view(program, workload, violation, text, &args.file, &mut view);
                     let _ = writeln!(out, "\n  {}", view.headline);
                 }
@@ -79,25 +79,25 @@ impl Told<'_> {
     pub fn view(&self, told: String) -> View {
         let Told { args, program, text, workload, who, explored, schedule } = *self;
         let (verdict, word, headline) = match &explored.verdict {
-            Verdict::Holds => (view::Verdict::Holds, "holds", self.basis()),
+            Verdict::Holds(_) => (view::VerdictKind::Holds, "holds", self.basis()),
             Verdict::Violated(violation) => {
                 let reason = reason(program, workload.threads.len(), violation, text);
-                (view::Verdict::Violated, "violated", reason)
+                (view::VerdictKind::Violated, "violated", reason)
             }
-            Verdict::Unknown(why) => (view::Verdict::Unknown, "unknown", limit(why)),
+            Verdict::Unknown(why) => (view::VerdictKind::Unknown, "unknown", limit(why)),
         };
         let mut view = View::new(verdict, word, &headline);
         let command = format!("linpoint explore {}", args.file.display());
         view.summary = Summary {
             checked: format!("Object {} of {}: every run of {who}.", program.name, args.file.display()),
             rests_on: match verdict {
-                view::Verdict::Holds => {
+                view::VerdictKind::Holds => {
                     format!("Every state that can be reached was visited: {}.", explored.states)
                 }
-                view::Verdict::Violated => {
+                view::VerdictKind::Violated => {
                     "One run, shortest in steps that others can notice. It was taken again from the start and judged a second time.".to_owned()
                 }
-                view::Verdict::Unknown => "Nothing: not every run was seen.".to_owned(),
+                view::VerdictKind::Unknown => "Nothing: not every run was seen.".to_owned(),
             },
             not_covered: "More threads or operations than these, and memory weaker than sequentially consistent.".to_owned(),
             facts: vec![
@@ -120,12 +120,14 @@ impl Told<'_> {
     /// For a script.
     pub fn json(&self) -> String {
         let Told { program, text, workload, explored, schedule, .. } = *self;
-        let mut counterexample = counterexample(program, workload, &explored.verdict, text);
+        let found = explored.verdict.counterexample();
+        let mut counterexample =
+            found.map_or(serde_json::Value::Null, |found| counterexample(program, workload, found, text));
         if let Some(schedule) = schedule {
             counterexample["replay"] = json!(schedule.to_string());
         }
         let (verdict, basis) = match &explored.verdict {
-            Verdict::Holds => ("holds", json!(self.basis())),
+            Verdict::Holds(_) => ("holds", json!(self.basis())),
             Verdict::Violated(_) => ("violated", serde_json::Value::Null),
             Verdict::Unknown(why) => ("unknown", json!(limit(why))),
         };
@@ -311,27 +313,22 @@ pub fn violation_view(
 pub fn counterexample(
     program: &Program,
     workload: &Workload,
-    verdict: &Verdict,
+    violation: &Violation,
     text: &str,
 ) -> serde_json::Value {
-    match verdict {
-        Verdict::Violated(violation) => {
-            let machine = Machine::new(program, workload.threads.len());
-            let step = |step: &TraceStep| {
-                json!({
-                    "thread": step.thread,
-                    "line": line_column(text, step.span.start as usize).0,
-                    "what": columns::what(program, step, text),
-                    "memory": memory::memory(&machine, &step.state, None),
-                })
-            };
-            json!({
-                "reason": reason(program, workload.threads.len(), violation, text),
-                "steps": violation.steps.iter().map(step).collect::<Vec<_>>(),
-            })
-        }
-        _ => serde_json::Value::Null,
-    }
+    let machine = Machine::new(program, workload.threads.len());
+    let step = |step: &TraceStep| {
+        json!({
+            "thread": step.thread,
+            "line": line_column(text, step.span.start as usize).0,
+            "what": columns::what(program, step, text),
+            "memory": memory::memory(&machine, &step.state, None),
+        })
+    };
+    json!({
+        "reason": reason(program, workload.threads.len(), violation, text),
+        "steps": violation.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }
 
 /// The run of a violation, as text.

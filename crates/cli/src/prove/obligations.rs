@@ -20,7 +20,7 @@ use linpoint_lang::span::line_column;
 use linpoint_model::Violation;
 use linpoint_prove::gate::{self, Gate};
 use linpoint_prove::solver::{self, SolverKind};
-use linpoint_prove::{Decided, Options, Verdict};
+use linpoint_prove::{Decided, Gap, Options, Verdict};
 use linpoint_report::view::Source;
 use serde_json::json;
 
@@ -64,9 +64,6 @@ fn size(text: &str) -> Result<(String, i64), String> {
     }
     Ok((name.trim().to_owned(), number))
 }
-
-/// How a verdict for want of time begins.
-const LATE: &str = "the time limit was reached";
 
 /// What is proved is explored before it is told: a quarter of the time is left for that, or this much.
 const RESERVE: Duration = Duration::from_secs(1);
@@ -143,7 +140,7 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
     let mut spent = spent;
     // What is proved is explored before it is told; what is not proved may be wrong.
     let mut never = Vec::new();
-    if report.verdict == Verdict::Proved {
+    if report.verdict.holds() {
         let start = Instant::now();
         let found = gate::gate(program, &own.sizes, gate::share(spent.all(), spent.left()));
         spent.exploring = start.elapsed();
@@ -152,17 +149,13 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
                 return told_against(args, program, text, &found, refutation);
             }
             Gate::Unseen(why) => {
-                let why = format!("every obligation holds, but {why}");
-                report.verdict = Verdict::NotProved(why);
+                report.verdict = Verdict::Unknown(Gap::Unseen(why.clone()));
             }
             Gate::Open { never: found, .. } => never.clone_from(found),
         }
     }
     let late = spent.left().is_some_and(|left| left.is_zero());
-    let runs = match report.verdict {
-        Verdict::Proved => None,
-        Verdict::NotProved(_) => Some(runs::small(program, spent.left())),
-    };
+    let runs = (!report.verdict.holds()).then(|| runs::small(program, spent.left()));
     let explored = runs.as_ref().map(|runs| &runs.explored);
     let refuted = runs.as_ref().and_then(|runs| runs.refutation());
     let ghosts = runs.as_ref().and_then(|runs| runs.ghosts.as_ref()).filter(|_| refuted.is_none());
@@ -171,18 +164,17 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
         report = plain;
         found.clear();
     }
-    if let Verdict::NotProved(why) = &mut report.verdict {
-        if let Some(violation) = ghosts {
-            *why = format!("the ghost code goes wrong: {}", crate::explore::wrong(violation));
-        }
-        if late && !why.starts_with(LATE) {
-            *why = format!("{LATE}; {why}");
-        }
+    if let Verdict::Unknown(gap) = report.verdict {
+        let gap = match ghosts {
+            Some(violation) => Gap::Ghosts(crate::explore::wrong(violation)),
+            None => gap,
+        };
+        report.verdict = Verdict::Unknown(if late { gap.after_all_time() } else { gap });
     }
     let start = Instant::now();
-    let unneeded = match report.verdict {
-        Verdict::Proved => unneeded(program, text, &options, spent.left()),
-        Verdict::NotProved(_) => Vec::new(),
+    let unneeded = match report.verdict.holds() {
+        true => unneeded(program, text, &options, spent.left()),
+        false => Vec::new(),
     };
     spent.unneeded = start.elapsed();
     let start = Instant::now();
@@ -233,7 +225,7 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
         view
     })?;
     Ok(match (&report.verdict, refuted) {
-        (Verdict::Proved, _) => Exit::Holds,
+        (Verdict::Holds(_), _) => Exit::Holds,
         (_, Some(_)) => Exit::Violated,
         _ => Exit::Unknown,
     })
@@ -247,7 +239,7 @@ fn unneeded(program: &Program, text: &str, options: &Options, left: Option<Durat
     let goes_through = |program: &Program| {
         let Some(time) = left(start) else { return false };
         let options = Options { time: Some(time), confirm: None, ..options.clone() };
-        linpoint_prove::prove(program, &options, &|_, _| {}).verdict == Verdict::Proved
+        linpoint_prove::prove(program, &options, &|_, _| {}).verdict.holds()
     };
     let mut found = Vec::new();
     for index in 0..program.annotations.invariants.len() {

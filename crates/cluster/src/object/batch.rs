@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use linpoint_check::{Options, Partition, check_rows};
 use linpoint_history::symbols::later;
-use linpoint_history::{Basis, Counterexample, KeyId, Operation, ProcessId, Spec, Start, Unknown, Verdict};
+use linpoint_history::{
+    Basis, Counterexample, KeyId, Operation, ProcessId, Spec, Start, Unexplained, Unknown, Verdict,
+};
 
 use super::World;
 use super::busy::{Busy, bare, unknown};
@@ -85,7 +87,8 @@ impl Busy {
             let Some(widened) = self.alone(widened, world) else { continue };
             match self.batch_stamps(&widened, world, deadline) {
                 Ok(Verdict::Violated(mut example)) => {
-                    for row in example.core.iter_mut().chain(&mut example.prefix) {
+                    let found = &mut example.evidence;
+                    for row in found.core.iter_mut().chain(&mut found.prefix) {
                         let place = widened.iter().position(|other| other == row);
                         *row = place.map_or(*row, |place| rows[place]);
                     }
@@ -205,13 +208,12 @@ fn without_lead(
         }
         _ => example.reason.clone(),
     };
-    Counterexample {
+    example.map(|whole| Unexplained {
         reason,
-        start: example.start.or(begun),
-        prefix: example.prefix.iter().map(source).collect(),
-        impossible: example.impossible.as_ref().and_then(place),
-        explained: example.explained.iter().filter_map(place).collect(),
+        start: whole.start.or(begun),
+        prefix: whole.prefix.iter().map(source).collect(),
+        impossible: whole.impossible.as_ref().and_then(place),
+        explained: whole.explained.iter().filter_map(place).collect(),
         core,
-        ..example
-    }
+    })
 }

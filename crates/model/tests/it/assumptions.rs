@@ -18,7 +18,7 @@ fn word(explored: &Explored) -> &'static str {
 
 fn word_of(verdict: &Verdict) -> &'static str {
     match verdict {
-        Verdict::Holds => "holds",
+        Verdict::Holds(_) => "holds",
         Verdict::Violated(_) => "violated",
         Verdict::Unknown(_) => "unknown",
     }
@@ -234,7 +234,7 @@ fn long_ways_alone() {
         let program = program(&text.replace("MANY", many));
         explore(&program, &Workload::usual(&program, 2, 1), Mode::Anywhere, &Bounds::default()).verdict
     };
-    assert!(matches!(of("1000"), Verdict::Holds));
+    assert!(matches!(of("1000"), Verdict::Holds(_)));
     assert!(matches!(of("1000000"), Verdict::Unknown(Limit::Alone)));
 }
 
@@ -307,7 +307,7 @@ fn nothing_can_happen() {
     // Nothing returns, and an assert says something all the same.
     let asserts = "object S { shared a: int; op f() { x = a; assert x == 0; assume a == 1 } }";
     let verdict = said(asserts, &bounds);
-    assert!(matches!(verdict, Verdict::Holds), "{verdict:?}");
+    assert!(matches!(verdict, Verdict::Holds(_)), "{verdict:?}");
     // No thread has anything to call, and so nobody waits.
     for spec in ["", " : set"] {
         let empty = format!(
@@ -318,7 +318,7 @@ fn nothing_can_happen() {
         let object = program(&empty);
         let workload = Workload::general(&object, 2, 2);
         let plainly = explore_plainly(&object, &workload, &Plainly::default()).verdict;
-        assert!(matches!(plainly, Verdict::Holds), "{plainly:?}");
+        assert!(matches!(plainly, Verdict::Holds(_)), "{plainly:?}");
     }
 }
 
@@ -356,7 +356,7 @@ fn a_choice_of_too_many_values_is_a_limit() {
         assert!(!matches!(plainly, Verdict::Violated(_)), "{plainly:?}");
         explore(&program, &workload, Mode::Anywhere, &Bounds::default()).verdict
     };
-    assert!(matches!(of("0..3"), Verdict::Holds));
+    assert!(matches!(of("0..3"), Verdict::Holds(_)));
     assert!(matches!(of("0..1000000000"), Verdict::Unknown(Limit::Ways)));
     assert!(matches!(of("-1073741823..1073741823"), Verdict::Unknown(Limit::Ways)));
 }

@@ -16,8 +16,8 @@ fn decided(program: &Program, workload: &Workload, fusion: bool) -> String {
         ..Bounds::default()
     };
     match explore(&program, workload, Mode::Anywhere, &bounds).verdict {
-        Verdict::Holds => "hold".into(),
-        Verdict::Violated(violation) => match violation.wrong {
+        Verdict::Holds(_) => "hold".into(),
+        Verdict::Violated(violation) => match violation.evidence.wrong {
             Wrong::Claim(claim) => {
                 assert!(violation.rechecked && !violation.steps.is_empty());
                 format!("{} is false", claim.index())

@@ -18,7 +18,7 @@ fn run(program: &Program, workload: &Workload, mode: Mode, data: bool) -> Explor
 /// What came out, and in how many fused steps.
 fn verdict(explored: &Explored) -> (String, usize) {
     match &explored.verdict {
-        Verdict::Holds => ("holds".into(), 0),
+        Verdict::Holds(_) => ("holds".into(), 0),
         Verdict::Violated(violation) => {
             assert!(violation.rechecked && !violation.steps.is_empty(), "{violation:?}");
             (format!("{:?}", violation.wrong), explored.depth)
@@ -41,7 +41,7 @@ fn no_verdict_depends_on_names() {
                 let renamed = run(&program, &workload, mode, true);
                 let name = path.display();
                 assert_eq!(verdict(&renamed), verdict(&plain), "{name} {threads} x {ops} {mode:?}");
-                if matches!(plain.verdict, Verdict::Holds) {
+                if matches!(plain.verdict, Verdict::Holds(_)) {
                     assert!(renamed.states <= plain.states, "{name} {threads} x {ops}");
                     fewer += usize::from(renamed.states < plain.states);
                 }

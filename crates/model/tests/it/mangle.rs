@@ -213,7 +213,7 @@ fn is_endless(explored: &Explored) -> bool {
 
 fn word(explored: &Explored) -> &'static str {
     match &explored.verdict {
-        Verdict::Holds => "holds",
+        Verdict::Holds(_) => "holds",
         Verdict::Violated(_) => "violated",
         Verdict::Unknown(_) => "unknown",
     }

@@ -20,7 +20,7 @@ fn wrong(explored: &Explored) -> Option<Wrong> {
             assert!(violation.rechecked && !violation.steps.is_empty(), "{violation:?}");
             Some(violation.wrong.clone())
         }
-        Verdict::Holds => None,
+        Verdict::Holds(_) => None,
         Verdict::Unknown(limit) => panic!("{limit:?}"),
     }
 }
@@ -112,7 +112,7 @@ fn the_corpus_without_reductions() {
         let plainly = Plainly { states: 15_000, ..Plainly::default() };
         let explored = explore_plainly(&program, &Workload::usual(&program, 2, 1), &plainly);
         match explored.verdict {
-            Verdict::Holds => compared += 1,
+            Verdict::Holds(_) => compared += 1,
             Verdict::Unknown(_) => {}
             Verdict::Violated(violation) => panic!("{}: {:?}", path.display(), violation.wrong),
         }
@@ -129,7 +129,7 @@ fn what_is_forgotten_does_not_matter() {
             explore_plainly(&program, &Workload::usual(&program, 2, 1), &plainly)
         };
         let (one, other) = (of(true), of(false));
-        if let (Verdict::Holds | Verdict::Violated(_), Verdict::Holds | Verdict::Violated(_)) =
+        if let (Verdict::Holds(_) | Verdict::Violated(_), Verdict::Holds(_) | Verdict::Violated(_)) =
             (&one.verdict, &other.verdict)
         {
             assert_eq!(wrong(&one), wrong(&other), "{}", path.display());
@@ -185,7 +185,7 @@ fn a_sample_of_a_large_choice() {
         assert!(noted.finished && noted.unseen().is_empty() && noted.never_return().is_empty(), "{noted:?}");
         let plainly = Plainly { sampling: true, ..Plainly::default() };
         let verdict = explore_plainly(&object, &workload, &plainly).verdict;
-        assert!(!matches!(verdict, Verdict::Holds), "{body}");
+        assert!(!matches!(verdict, Verdict::Holds(_)), "{body}");
         false
     };
     assert!(!of("j = i + i"));

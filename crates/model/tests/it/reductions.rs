@@ -7,7 +7,7 @@ use crate::corpus::programs;
 
 fn verdict(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Holds => "holds".into(),
+        Verdict::Holds(_) => "holds".into(),
         Verdict::Violated(violation) => format!("{:?}", violation.wrong),
         Verdict::Unknown(limit) => format!("{limit:?}"),
     }
@@ -33,7 +33,7 @@ fn no_reduction_changes_a_verdict() {
                 let plain = run(fusion, symmetry);
                 let name = path.display();
                 assert_eq!(verdict(&reduced.verdict), verdict(&plain.verdict), "{name} {fusion} {symmetry}");
-                if matches!(plain.verdict, Verdict::Holds) {
+                if matches!(plain.verdict, Verdict::Holds(_)) {
                     assert!(plain.states >= reduced.states, "{name}");
                 }
                 compared += 1;
@@ -184,7 +184,7 @@ fn preemptions_are_counted() {
     let depth = |preemptions| run(&treiber, preemptions, &workload);
     let counts: Vec<u64> = [0, 1, 2, 40].map(|most| depth(Some(most)).transitions).to_vec();
     assert!(counts.is_sorted() && counts[0] < counts[1], "{counts:?}");
-    assert!(matches!(depth(Some(2)).verdict, Verdict::Holds));
+    assert!(matches!(depth(Some(2)).verdict, Verdict::Holds(_)));
     // A lost update: one thread is stopped between its read and its write.
     let text = "object C : counter {
       shared n: int

@@ -31,7 +31,7 @@ fn every_counterexample_can_be_taken_again() {
             if end.is_none() && session.moves().is_empty() && !session.is_finished() {
                 end = Some(Wrong::Deadlock);
             }
-            assert_eq!(end, Some(violation.wrong), "{name} {mode:?}");
+            assert_eq!(end, Some(violation.evidence.wrong), "{name} {mode:?}");
             taken += 1;
         }
     }

@@ -193,7 +193,7 @@ fn programs_without_their_ghosts() {
                 let plainly = Plainly { states: 100_000, deadlocks: false, ..Plainly::default() };
                 let workload = Workload::usual(&program, 2, 1);
                 let said = |program: &Program| match explore_plainly(program, &workload, &plainly).verdict {
-                    Verdict::Holds => "holds",
+                    Verdict::Holds(_) => "holds",
                     Verdict::Violated(_) => "violated",
                     Verdict::Unknown(_) => "unknown",
                 };

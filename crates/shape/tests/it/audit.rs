@@ -40,7 +40,7 @@ fn no_step_of_the_interpreter_leads_out_of_a_proof() {
         "pessimistic-set",
     ] {
         let program = program(name);
-        let Verdict::Proved(proof) = prove(&program, &Settings::default()).verdict else {
+        let Verdict::Holds(proof) = prove(&program, &Settings::default()).verdict else {
             panic!("{name} is proved");
         };
         let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
@@ -71,9 +71,7 @@ fn missing_views_are_found() {
 #[test]
 fn a_missing_view_is_found() {
     let program = program("treiber");
-    let Verdict::Proved(proof) = prove(&program, &Settings::default()).verdict else {
-        panic!("it is proved")
-    };
+    let Verdict::Holds(proof) = prove(&program, &Settings::default()).verdict else { panic!("it is proved") };
     let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
     let layout = Layout::new(&program).expect("modelled");
     let mut missed = 0;
@@ -103,7 +101,7 @@ fn a_lock_that_is_kept_past_the_return() {
         }
     }
     let settings = Settings { refute: false, second_look: Duration::ZERO, ..Settings::default() };
-    let Verdict::Proved(proof) = prove(&program, &settings).verdict else { panic!("it is proved") };
+    let Verdict::Holds(proof) = prove(&program, &settings).verdict else { panic!("it is proved") };
     let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
     let layout = Layout::new(&program).expect("modelled");
     let views = refine::forget(&layout, &found.views).expect("it fits");

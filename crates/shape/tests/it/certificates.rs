@@ -12,7 +12,7 @@ use crate::corpus::{compile, program};
 
 fn written(program: &Program) -> String {
     let proof = match prove(program, &Settings::default()).verdict {
-        Verdict::Proved(proof) => proof,
+        Verdict::Holds(proof) => proof,
         other => panic!("{} is proved: {other:?}", program.name),
     };
     let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };

@@ -74,9 +74,9 @@ fn taken_apart(answer: &str) -> String {
 
 fn verdict(text: &str, scope: Scope) -> &'static str {
     match prove(&compile(text), &Settings { scope, ..Settings::default() }).verdict {
-        Verdict::Proved(_) => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::NotProved(_) => "not proved",
+        Verdict::Holds(_) => "proved",
+        Verdict::Violated(_) => "refuted",
+        Verdict::Unknown(_) => "not proved",
     }
 }
 

@@ -16,9 +16,9 @@ use crate::corpus::compile;
 
 fn verdict(program: &Program) -> &'static str {
     match prove(program, &Settings::default()).verdict {
-        Verdict::Proved(_) => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::NotProved(_) => "not proved",
+        Verdict::Holds(_) => "proved",
+        Verdict::Violated(_) => "refuted",
+        Verdict::Unknown(_) => "not proved",
     }
 }
 

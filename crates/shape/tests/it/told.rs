@@ -38,9 +38,9 @@ fn stack(name: &str, push: &str, pop: &str, empty: &str, more: &str) -> String {
 #[track_caller]
 fn said(text: &str, settings: &Settings) -> (&'static str, String) {
     match prove(&compile(text), settings).verdict {
-        Verdict::Proved(_) => ("proved", String::new()),
-        Verdict::Refuted(_) => ("refuted", String::new()),
-        Verdict::NotProved(gap) => ("not proved", gap.reason),
+        Verdict::Holds(_) => ("proved", String::new()),
+        Verdict::Violated(_) => ("refuted", String::new()),
+        Verdict::Unknown(gap) => ("not proved", gap.reason),
     }
 }
 
@@ -88,7 +88,7 @@ fn a_spec_that_asks_who_calls() {
 fn no_time_for_a_second_look() {
     let settings = Settings { second_look: Duration::from_nanos(1), ..Settings::default() };
     let report = prove(&program("treiber"), &settings);
-    let Verdict::NotProved(gap) = report.verdict else { panic!("{:?}", report.verdict) };
+    let Verdict::Unknown(gap) = report.verdict else { panic!("{:?}", report.verdict) };
     assert!(gap.reason.contains("second time"), "{}", gap.reason);
 }
 
@@ -105,7 +105,7 @@ fn nothing_returns() {
 fn one_operation_never_returns() {
     let text = stack(" : stack", "", "assume false", "@lin if t == null", "");
     let verdict = prove(&compile(&text), &Settings::default()).verdict;
-    let Verdict::Proved(proof) = verdict else { panic!("{verdict:?}") };
+    let Verdict::Holds(proof) = verdict else { panic!("{verdict:?}") };
     let never: Vec<usize> = proof.noted.never_return().iter().map(|op| op.index()).collect();
     assert_eq!(never, [1]);
 }

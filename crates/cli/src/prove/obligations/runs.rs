@@ -22,10 +22,7 @@ pub struct Runs {
 impl Runs {
     /// The run that refutes, if one was found.
     pub fn refutation(&self) -> Option<&Violation> {
-        match &self.explored.verdict {
-            Verdict::Violated(violation) if violation.rechecked => Some(violation),
-            _ => None,
-        }
+        self.explored.verdict.confirmed().map(|found| &found.evidence)
     }
 }
 
@@ -38,7 +35,7 @@ pub fn small(program: &Program, limit: Option<Duration>) -> Runs {
         Verdict::Violated(violation)
             if crate::explore::ghosts::are_wrong(program, workload.threads.len(), violation) =>
         {
-            let ghosts = Some(violation.clone());
+            let ghosts = Some(violation.evidence.clone());
             Runs { explored: self::explored(&erase(program), &workload, end), ghosts }
         }
         _ => Runs { explored, ghosts: None },

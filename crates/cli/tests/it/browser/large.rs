@@ -2,7 +2,7 @@
 
 use linpoint_browser::Page;
 use linpoint_report::View;
-use linpoint_report::view::{Bar, History, Verdict};
+use linpoint_report::view::{Bar, History, VerdictKind};
 use serde_json::json;
 
 use super::{browser, check_quiet, open, write};
@@ -26,7 +26,7 @@ fn large() -> View {
             }
         })
         .collect();
-    let mut view = View::new(Verdict::Violated, "not linearizable", "a large history");
+    let mut view = View::new(VerdictKind::Violated, "not linearizable", "a large history");
     view.history = Some(History {
         lanes: (0..16).map(|process| format!("process {process}")).collect(),
         bars,
