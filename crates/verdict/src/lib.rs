@@ -19,6 +19,7 @@
 //! use linpoint_verdict::{Counterexample, VerdictKind, Verdict};
 //!
 //! /// Every number up to this one was tried.
+//! #[derive(Debug)]
 //! struct Tried(u32);
 //!
 //! fn squares_are_small(limit: u32) -> Verdict<Tried, u32, String> {
