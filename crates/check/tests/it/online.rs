@@ -124,7 +124,7 @@ fn a_rare_operation_may_come_late() {
             }
             Verdict::Violated(example) => {
                 assert!(!holds);
-                assert!(example.start.is_some_and(|start| start.operations > 5000));
+                assert!(example.evidence.start.is_some_and(|start| start.operations > 5000));
             }
             Verdict::Unknown(why) => panic!("{why:?}"),
         }
