@@ -36,6 +36,7 @@ mod generate;
 mod input;
 mod json;
 mod own;
+mod program;
 mod progress;
 mod prove;
 mod refine;

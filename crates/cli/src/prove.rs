@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
 
 use crate::fault::{Exit, Fault};
-use crate::fmt;
+use crate::program;
 
 /// What `prove` takes.
 #[derive(Clone, Debug, Args)]
@@ -64,7 +64,9 @@ pub enum EngineArg {
 pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
     let start = Instant::now();
     crate::input::not_over([&args.file], args.output.files())?;
-    let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
+    let Some((text, program)) = program::load(&args.file, args.object.as_deref())? else {
+        return Ok(Exit::Bad);
+    };
     let program = &program;
     match choose(args.engine, program) {
         EngineArg::Obligations => obligations::run(args, program, &text, start),

@@ -32,6 +32,7 @@ mod data;
 mod explore;
 mod fast;
 mod fusion;
+mod ghosts;
 mod monitor;
 mod namer;
 mod opinion;
@@ -41,6 +42,7 @@ mod plain;
 mod progress;
 mod reach;
 mod reference;
+mod replay;
 mod schedule;
 mod search;
 mod second_look;
@@ -57,6 +59,7 @@ pub use explore::{
     Bounds, Deciding, EveryRun, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation,
     Wrong, explore, explore_watched,
 };
+pub use ghosts::only_ghosts_go_wrong;
 pub use opinion::{
     Agreement, Budget, Refutation, Scope, Seen, second_opinion, second_opinion_noting, second_opinion_of,
 };
@@ -65,6 +68,7 @@ pub use plain::{Noted, Plainly, Values, explore_noting, explore_plainly, walk_no
 pub use progress::Demand;
 pub use reach::{Reach, Reached, reach};
 pub use reference::{argument_value, result_value};
+pub use replay::{Judged, Replayed, judge, retake};
 pub use schedule::{BadSchedule, Move, Schedule};
 pub use sequential::asks_who_calls;
 pub use session::{Moved, Session, schedule_of};

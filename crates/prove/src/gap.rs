@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use linpoint_lang::interp::ErrorKind;
+
 use crate::solver::Failure;
 
 /// What is missing for a proof.
@@ -40,7 +42,7 @@ pub enum Gap {
     /// Every obligation holds, and too little was seen of runs to believe it.
     Unseen(String),
     /// The ghost code goes wrong, in this way.
-    Ghosts(String),
+    Ghosts(ErrorKind),
     /// Another gap, after all the time there was.
     AfterAllTime(Box<Gap>),
 }

@@ -16,6 +16,7 @@
 pub mod abstraction;
 pub mod blame;
 pub mod context;
+pub mod diagnosis;
 pub mod fact;
 pub mod formula;
 mod gap;
@@ -39,6 +40,7 @@ pub mod scene;
 pub mod show;
 pub mod solver;
 pub mod step;
+mod supervised;
 pub mod symbol;
 pub mod term;
 pub mod values;
@@ -47,3 +49,4 @@ pub mod world;
 
 pub use gap::Gap;
 pub use prove::{Decided, EveryObligation, Options, Outcome, Report, Verdict, prove};
+pub use supervised::{Supervised, prove_supervised};

@@ -7,11 +7,13 @@ use linpoint_lang::Program;
 use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{ClientThread, SpecSource, Type};
 use linpoint_lang::span::line_column;
-use linpoint_model::{Explored, Limit, Schedule, TraceStep, Verdict, Violation, Workload, Wrong};
+use linpoint_model::{
+    Explored, Limit, Schedule, TraceStep, Verdict, Violation, Workload, Wrong, only_ghosts_go_wrong,
+};
 use linpoint_report::view::{self, Summary, View};
 use serde_json::json;
 
-use super::{ExploreArgs, columns, ghosts, memory};
+use super::{ExploreArgs, columns, memory};
 
 /// What was found, and of what.
 pub(super) struct Told<'a> {
@@ -38,10 +40,10 @@ impl Told<'_> {
                 let mut out = format!("violated: {}\n\n", reason(program, threads, violation, text));
                 draw(program, workload, &violation.steps, text, &mut out);
                 if violation.wrong == Wrong::NotLinearizable {
-                    // The page's words for why no order fits.
-                    let mut view = View::new(view::VerdictKind::Violated, "", "");
-                    violation_view(program, workload, violation, text, &args.file, &mut view);
-                    let _ = writeln!(out, "\n  {}", view.headline);
+                    let reason = reason(program, threads, violation, text);
+                    let run = run_of(program, workload, violation, (text, &args.file), &reason);
+                    let why = run.why_unexplained();
+                    let _ = writeln!(out, "\n  {why}");
                 }
                 let _ = writeln!(out, "\n  found by {who}; shortest in steps that others can notice");
                 if let Some(schedule) = schedule {
@@ -220,7 +222,7 @@ pub fn wrong(violation: &Violation) -> String {
 /// The same, and which claim, and whether it is the ghosts that go wrong.
 pub(super) fn reason(program: &Program, threads: usize, violation: &Violation, text: &str) -> String {
     match violation.wrong {
-        Wrong::Error(kind) if ghosts::are_wrong(program, threads, violation) => {
+        Wrong::Error(kind) if only_ghosts_go_wrong(program, threads, violation) => {
             format!("the ghost code goes wrong: {kind}; without its ghosts the program goes on here")
         }
         Wrong::Claim(claim) => {
@@ -295,18 +297,29 @@ pub fn violation_view(
     file: &Path,
     view: &mut View,
 ) {
-    let shown = crate::view::run::Shown {
+    let reason = reason(program, workload.threads.len(), violation, text);
+    run_of(program, workload, violation, (text, file), &reason).add_to(view);
+}
+
+/// The run of a violation, to be drawn.
+fn run_of<'a>(
+    program: &'a Program,
+    workload: &Workload,
+    violation: &'a Violation,
+    (text, file): (&'a str, &'a Path),
+    reason: &'a str,
+) -> crate::view::run::Shown<'a> {
+    crate::view::run::Shown {
         program,
         text,
         file,
         threads: workload.threads.len(),
         steps: &violation.steps,
-        reason: &reason(program, workload.threads.len(), violation, text),
+        reason,
         unexplained: violation.wrong == Wrong::NotLinearizable,
         wrong: true,
         repeats: violation.repeats,
-    };
-    shown.add_to(view);
+    }
 }
 
 /// The run of a violation, step by step.

@@ -4,11 +4,12 @@ use linpoint_lang::Program;
 use linpoint_lang::program::{Exit, OpId};
 use linpoint_lang::span::line_column;
 use linpoint_model::{Explored, Limit};
+use linpoint_prove::diagnosis::Diagnosis;
 use linpoint_prove::{Decided, Options, Outcome, Report, Verdict};
 use linpoint_report::view::{self, Summary, View};
 use serde_json::json;
 
-use super::looked::Looked;
+use super::found;
 use super::{Spent, table};
 use crate::prove::ProveArgs;
 
@@ -208,8 +209,8 @@ pub fn as_json(
     report: &Report,
     options: &Options,
     explored: Option<&Explored>,
-    (found, unneeded, vacuous): (&[String], &[String], Option<&str>),
-    (looked, spent): (&[Looked], &Spent),
+    (lines, unneeded, vacuous): (&[String], &[String], Option<&str>),
+    (looked, spent): (&[Diagnosis], &Spent),
 ) -> String {
     let refuted = explored.is_some_and(|explored| explored.verdict.confirmed().is_some());
     let (verdict, basis) = match &report.verdict {
@@ -240,8 +241,8 @@ pub fn as_json(
         (first, explored) => json!({
             "obligation": first.map(obligation),
             "state": first.and_then(|decided| table::picture(program, text, report, decided)),
-            "reached": looked.first().and_then(|looked| looked.reached.clone()),
-            "missing": looked.first().map(|looked| looked.missing.clone()),
+            "reached": looked.first().and_then(|looked| looked.in_runs).map(|said| said.to_string()),
+            "missing": looked.first().map(|looked| found::missing(program, text, report.graph.as_ref(), looked)),
             "exploration": explored.map(word),
         }),
     };
@@ -258,7 +259,7 @@ pub fn as_json(
         "solver_s": report.solver.as_secs_f64(),
         "facts": report.inferred.facts.count(),
         "obligations": report.decided.iter().map(obligation).collect::<Vec<_>>(),
-        "found": found,
+        "found": lines,
         "notes": unneeded,
         "counterexample": counterexample,
     });
