@@ -320,8 +320,9 @@ impl Online {
             Verdict::Violated(example) => match &mut example.start {
                 Some(start) => start.operations += before,
                 None => {
-                    let state = self.spec.show(&self.spec.initial());
-                    example.start = Some(Start { state, operations: before });
+                    let state = self.spec.initial();
+                    let shown = self.spec.show(&state);
+                    example.start = Some(Start { state: Some(state), shown, operations: before });
                 }
             },
             Verdict::Unknown(Unknown::Time { decided, .. } | Unknown::Memory { decided, .. }) => {

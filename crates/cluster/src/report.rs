@@ -111,7 +111,7 @@ impl Example {
         Example {
             core: example.core.iter().map(named).collect(),
             prefix: example.prefix.iter().map(named).collect(),
-            start: example.start.as_ref().map(|start| (start.state.clone(), start.operations)),
+            start: example.start.as_ref().map(|start| (start.shown.clone(), start.operations)),
             impossible: example.impossible,
             explained: example.explained.clone(),
             rechecked: example.rechecked,
@@ -139,7 +139,7 @@ impl Example {
         let found = Unexplained {
             core: self.core.iter().map(&mut row).collect(),
             prefix: self.prefix.iter().map(&mut row).collect(),
-            start: self.start.clone().map(|(state, operations)| Start { state, operations }),
+            start: self.start.clone().map(|(shown, operations)| Start { state: None, shown, operations }),
             impossible: self.impossible,
             explained: self.explained.clone(),
             reason: self.reason.clone(),

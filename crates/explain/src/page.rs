@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use linpoint_history::specs::State;
 use linpoint_history::symbols::show_process;
-use linpoint_history::{Builtin, Call, Counterexample, Operation, Spec, Symbols, Value, Verdict};
+use linpoint_history::{Builtin, Counterexample, Operation, Spec, Value, Verdict};
 use linpoint_report::label::bar;
 use linpoint_report::view::{self, Bar, History, Order, Summary, View};
 
@@ -120,7 +120,7 @@ fn history(shown: &Shown<'_>, rows: &Rows) -> Option<History> {
         left_out,
         start: example
             .and_then(|example| example.start.as_ref())
-            .map_or_else(String::new, |start| start.state.clone()),
+            .map_or_else(String::new, |start| start.shown.clone()),
         orders: Vec::new(),
     };
     history.orders = match example {
@@ -162,7 +162,7 @@ fn window(all: &mut Vec<Operation>, core: &[Operation], impossible: Option<Opera
 
 /// How far the core can be explained.
 fn attempts(shown: &Shown<'_>, example: &Counterexample, of_core: &[Option<usize>]) -> Vec<Order> {
-    let Some(start) = start(shown.spec, shown.symbols, example) else { return Vec::new() };
+    let Some(start) = start(shown.spec, example) else { return Vec::new() };
     let mut found = orders::longest(shown.spec, shown.symbols, &example.core, start.clone()).orders;
     if found.is_empty() && !example.explained.is_empty() {
         let order = example.explained.iter().map(|&index| &example.core[index]);
@@ -180,17 +180,11 @@ fn attempts(shown: &Shown<'_>, example: &Counterexample, of_core: &[Option<usize
     found
 }
 
-/// The state that the core starts from, where it can be had.
-fn start(spec: &Builtin, symbols: &Symbols, example: &Counterexample) -> Option<State> {
-    let mut state = spec.initial();
-    for op in &example.prefix {
-        let arg = symbols.value(op.arg);
-        let call = Call { op: op.op(), process: op.process(), arg: &arg };
-        state = spec.step(&state, call, &symbols.value(op.result))?;
-    }
+/// The state that the core starts from, where it is at hand.
+fn start(spec: &Builtin, example: &Counterexample) -> Option<State> {
     match &example.start {
-        Some(start) if spec.show_named(&state, symbols) != start.state => None,
-        _ => Some(state),
+        Some(start) => start.state.clone(),
+        None => Some(spec.initial()),
     }
 }
 

@@ -85,7 +85,7 @@ fn drawing(shown: &Shown<'_>, example: &Counterexample, style: Style) -> String 
     text += &draw(signature, shown.symbols, &drawn, marked, style);
     text.push('\n');
     let (many, of) = (example.core.len(), shown.answer.operations);
-    if let Some(Start { state, operations }) = &example.start {
+    if let Some(Start { shown: state, operations, .. }) = &example.start {
         let before = if *operations == 1 { "operation" } else { "operations" };
         let _ = writeln!(
             text,

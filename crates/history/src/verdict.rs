@@ -1,6 +1,7 @@
 //! The verdict about a history: what it rests on, what shows a violation, why there is none.
 
 use crate::operation::Operation;
+use crate::specs::State;
 
 /// The answer about one history.
 pub type Verdict = linpoint_verdict::Verdict<Basis, Unexplained, Unknown>;
@@ -42,8 +43,10 @@ pub struct Unexplained {
 /// A state that every explanation of a history passes through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
+    /// The state itself; `None` where the counterexample came from another machine, which has other numbers for values.
+    pub state: Option<State>,
     /// The state, as a person reads it.
-    pub state: String,
+    pub shown: String,
     /// How many operations took effect before.
     pub operations: u64,
 }

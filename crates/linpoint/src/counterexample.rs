@@ -19,7 +19,7 @@ use crate::plan;
 use crate::relevant::relevant;
 use crate::report::{Coverage, whims_note};
 use crate::scenario::Scenario;
-use crate::show::{self, Bar};
+use crate::show::{self, Answer, Bar};
 use crate::spec::{Object, Specification};
 use crate::token::{self, Guided, Token};
 use crate::view::{Material, View};
@@ -264,13 +264,13 @@ fn bars<S: Specification>(scenario: &Scenario<S>, results: &[Option<S::Ret>]) ->
     let mut add = |lane: String, ops: &[S::Op]| {
         for op in ops {
             let answer = match results.get(bars.len()) {
-                Some(Some(ret)) => match S::show_ret(ret).as_str() {
-                    "()" => String::new(),
-                    text => format!(" → {text}"),
+                Some(Some(ret)) => match S::show_ret(ret) {
+                    unit if unit == "()" => Answer::Nothing,
+                    text => Answer::Value(text),
                 },
-                _ => " …".to_owned(),
+                Some(None) | None => Answer::Open,
             };
-            bars.push(Bar { lane: lane.clone(), label: format!("{}{answer}", S::show_op(op)) });
+            bars.push(Bar { lane: lane.clone(), name: S::show_op(op), answer });
         }
     };
     add("main".to_owned(), &scenario.before);
@@ -283,10 +283,10 @@ fn bars<S: Specification>(scenario: &Scenario<S>, results: &[Option<S::Ret>]) ->
 
 /// One sentence.
 fn why(bars: &[Bar], moments: &[Moment], criterion: Criterion) -> String {
-    let list: Vec<&str> = moments
+    let list: Vec<String> = moments
         .iter()
         .filter_map(|moment| match moment {
-            Moment::Return(op) => Some(bars[*op].label.as_str()),
+            Moment::Return(op) => Some(bars[*op].label()),
             Moment::Call(_) => None,
         })
         .collect();

@@ -10,7 +10,7 @@ use crate::counterexample::FailingRun;
 use crate::explore::Explored;
 use crate::linearize::Moment;
 use crate::report::Report;
-use crate::show::{Bar, Names, source};
+use crate::show::{Answer, Bar, Names, source};
 
 /// What a counterexample is drawn from.
 pub(crate) struct Material<'a> {
@@ -164,19 +164,12 @@ fn history(bars: &[Bar], moments: &[Moment], reason: &str) -> History {
             lanes.len() - 1
         });
         let ret = place(Moment::Return(index));
-        let (name, result) = match bar.label.split_once(" → ") {
-            Some((name, result)) => (name, result),
-            None => (bar.label.trim_end_matches(" …"), if ret.is_none() { "?" } else { "" }),
+        let result = match &bar.answer {
+            Answer::Value(value) => value.clone(),
+            Answer::Open if ret.is_none() => "?".to_owned(),
+            Answer::Open | Answer::Nothing => String::new(),
         };
-        drawn.push(Drawn {
-            lane,
-            name: name.to_owned(),
-            result: result.to_owned(),
-            call,
-            ret,
-            core: true,
-            ..Drawn::default()
-        });
+        drawn.push(Drawn { lane, name: bar.name.clone(), result, call, ret, core: true, ..Drawn::default() });
     }
     drawn.sort_by_key(|bar| bar.call);
     // The last return is the first that nothing explains.

@@ -55,8 +55,9 @@ pub(super) fn find(
     let mut start = None;
     let mut prefix = Vec::new();
     if !refutation.order.is_empty() {
-        let state = spec.show_named(&refutation.state, symbols);
-        start = Some(Start { state, operations: refutation.order.len() as u64 });
+        let state = refutation.state.clone();
+        let shown = spec.show_named(&state, symbols);
+        start = Some(Start { state: Some(state), shown, operations: refutation.order.len() as u64 });
         let order: Vec<Operation> = refutation.order.iter().map(|&row| rows[row]).collect();
         prefix = short_way(spec, symbols, &order, &refutation.state).unwrap_or_default();
     }

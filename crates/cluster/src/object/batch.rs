@@ -161,9 +161,10 @@ impl Busy {
         Ok(match answer.verdict {
             Verdict::Violated(example) => {
                 let forgotten = self.operations - self.pending() - self.rows.len() as u64;
-                let begun = (forgotten > 0).then(|| Start {
-                    state: spec.show_named(&self.start.state(&world.symbols), &world.symbols),
-                    operations: forgotten,
+                let begun = (forgotten > 0).then(|| {
+                    let state = self.start.state(&world.symbols);
+                    let shown = spec.show_named(&state, &world.symbols);
+                    Start { state: Some(state), shown, operations: forgotten }
                 });
                 Verdict::Violated(without_lead(example, &lead, begun, rows))
             }
@@ -197,13 +198,13 @@ fn without_lead(
     let place = |index: &usize| places.get(*index).copied().flatten();
     // What the batch checker says of the past does not know what was forgotten.
     let reason = match (&example.start, &begun) {
-        (None, Some(Start { state, .. })) if core.len() == 1 => {
-            format!("an operation is impossible in the state {state}, in which everything before it ends")
+        (None, Some(Start { shown, .. })) if core.len() == 1 => {
+            format!("an operation is impossible in the state {shown}, in which everything before it ends")
         }
-        (None, Some(Start { state, .. })) => {
+        (None, Some(Start { shown, .. })) => {
             let many = core.len();
             format!(
-                "{many} operations have no order from the state {state}, in which everything before them ends"
+                "{many} operations have no order from the state {shown}, in which everything before them ends"
             )
         }
         _ => example.reason.clone(),
