@@ -19,7 +19,8 @@ pub fn tressa(input: TokenStream) -> TokenStream {
 ///
 /// On a method: `#[blocks]` (it returns an `Option`, and `None` means that the operation has to wait),
 /// `#[may(answer)]` (it may also answer that, without effect), `#[outcomes]` (it returns every `(answer, state after)`
-/// there may be), `#[skip]` (it is no operation).
+/// there may be), `#[skip]` (it is no operation). One method with `&self` may be marked `#[view]`: it lists what the object
+/// holds, as pairs of a key and a value, for monitors that compare states.
 #[proc_macro_attribute]
 pub fn spec(_options: TokenStream, item: TokenStream) -> TokenStream {
     let item = syn::parse_macro_input!(item as syn::ItemImpl);

@@ -509,6 +509,10 @@ impl Checker {
                     return self.decide(Found::View(Box::new(found)));
                 }
             }
+            // Views that were compared may not have been those of the specification.
+            if let Some(why) = self.refine.model().shortfall() {
+                return self.decide(Found::Unknown(Unknown::Engine { why }));
+            }
             // Operations that are open are pending: that, too, was judged.
             self.judged = self.merge.pushed;
             self.stage = Stage::Decided(Conclusion::Clean);
@@ -539,6 +543,10 @@ impl Checker {
     }
 
     fn decide_at(&mut self, at: u64, found: Found) {
+        let found = match (found, self.refine.model().shortfall()) {
+            (Found::Refused(_) | Found::View(_), Some(why)) => Found::Unknown(Unknown::Engine { why }),
+            (found, _) => found,
+        };
         let conclusion = match &found {
             Found::Refused(refused) => match refused.blame {
                 Blame::Annotation { .. } => Conclusion::Mistaken,

@@ -71,6 +71,12 @@ pub trait Model: Send {
         None
     }
 
+    /// Why the model may have refused what the specification allows, or may show another view than the specification has, if that
+    /// may be: code of the user's own panicked. Then nothing is violated.
+    fn shortfall(&self) -> Option<String> {
+        None
+    }
+
     /// The one part of the object (a key, an element) that `call` reads and changes, if it is one. Calls that concern different parts commute in
     /// every state, with every answer: the parts are objects of their own. It changes the view at no other key than that one. `None` is always right.
     fn concerns<'a>(&self, call: Call<'a>) -> Option<&'a Value> {

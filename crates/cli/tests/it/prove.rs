@@ -40,7 +40,7 @@ fn not_proved_and_json() {
 fn without_a_solver() {
     let ran = linpoint(&["prove", "corpus/correct/multiset.lin", "--solver", "/nowhere/z3"], b"");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("run `cargo xtask solvers`"), "{}", ran.err);
+    assert!(ran.err.contains("run `linpoint solvers`"), "{}", ran.err);
 }
 
 #[test]

@@ -136,5 +136,5 @@ fn a_flipped_byte_is_no_pass() {
     flipped[30] ^= 1;
     let flipped = scratch("flipped-byte.linlog", &flipped);
     let said = check(&flipped, &[], 3, "unknown: 0 operations");
-    assert!(said.contains("no operation was judged, so nothing is known"), "{said}");
+    assert!(said.contains("no operation that returned was judged, so nothing is known"), "{said}");
 }

@@ -257,9 +257,9 @@ mod tests {
         check(Some(Some(true)), "[true]");
         check(u64::MAX, "\"18446744073709551615\"");
         check(i128::MIN, "\"-170141183460469231731687303715884105728\"");
-        check(Ok::<_, String>(4i64), "[\"ok\", 4]");
-        check(Err::<(), _>('x'), "[\"err\", \"x\"]");
-        check(vec![(1u8, "a".to_owned())], "[[1, \"a\"]]");
+        check(Ok::<_, String>(4i64), "[\"ok\",4]");
+        check(Err::<(), _>('x'), "[\"err\",\"x\"]");
+        check(vec![(1u8, "a".to_owned())], "[[1,\"a\"]]");
     }
 
     #[test]

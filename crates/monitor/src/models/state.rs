@@ -154,6 +154,10 @@ impl Model for StateModel {
         Some((&self.spec, self.state.clone()))
     }
 
+    fn shortfall(&self) -> Option<String> {
+        self.spec.as_own().and_then(|own| own.shortfall())
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
