@@ -522,7 +522,8 @@ impl Checker {
     /// At the end: is no operation open, no lock held, and did every thread end that wrote since the views were compared?
     fn is_quiet(&self) -> bool {
         let open = self.merge.live().any(|open| open.end == u64::MAX || open.end >= self.merge.base());
-        let dropped = !self.pending.is_empty() || self.forgotten;
+        let unplaced = matches!(&self.order, Order::Versions(versions) if versions.unplaced > 0);
+        let dropped = !self.pending.is_empty() || self.forgotten || unplaced;
         !open && !dropped && !self.left_out && self.sections.are_over(self.refine.writers())
     }
 
