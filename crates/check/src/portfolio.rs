@@ -135,7 +135,7 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
             races: true,
         }],
         Kind::Counter => vec![metastate(|_| Box::new(CounterMetastate::new()))],
-        _ => Vec::new(),
+        Kind::Lock | Kind::RwLock | Kind::Semaphore | Kind::Snapshot | Kind::Own => Vec::new(),
     }
 }
 
@@ -176,7 +176,20 @@ fn relaxed(kind: Kind) -> Vec<Candidate> {
                 Choice::Metastate,
             )]
         }
-        _ => Vec::new(),
+        Kind::Set
+        | Kind::Multiset
+        | Kind::List
+        | Kind::Map
+        | Kind::Register
+        | Kind::CasRegister
+        | Kind::RmwRegister
+        | Kind::Kv
+        | Kind::Counter
+        | Kind::Lock
+        | Kind::RwLock
+        | Kind::Semaphore
+        | Kind::Snapshot
+        | Kind::Own => Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@
 //! **All sources agree.** What a clerk says of a key depends on the key's hash, on who has it and on how many rows each worker reads, and is said to all who have it. Two keys with one hash share their fate, which does no harm. The object without a
 //! name, and a key called null, which is the same, always live by name. If a single source of a run does not know its keys, all objects live by name. A file that has another key when it is read again has changed, and cannot be read on.
 
+use linpoint_history::rng::mix;
 use linpoint_history::{KeyId, Symbols, Value};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -82,7 +83,7 @@ fn claims(own: u64, peers: usize, feeds: &[Named], of: &str) -> (Vec<Keys>, Vec<
     let mut digest = hash(of, &Value::Null, &mut Vec::new());
     for hash in keys.iter().flatten().flatten() {
         claimed[home_of(*hash, peers) as usize].push(*hash);
-        digest = digest.wrapping_add(mixed(*hash));
+        digest = digest.wrapping_add(mix(*hash));
     }
     let mut claims = Vec::new();
     for (clerk, hashes) in (0..).zip(&claimed) {
@@ -107,8 +108,7 @@ pub(crate) fn assign(worker: &mut Worker, feeds: &[Named], of: &str) -> Assigned
     claims.sort_by_key(|claim| (claim.worker, claim.part));
     let firsts = || claims.iter().filter(|claim| claim.part == 0);
     let known = firsts().all(|claim| claim.known);
-    let basis =
-        firsts().fold(u64::from(known), |basis, claim| mixed(mixed(basis ^ claim.rows) ^ claim.digest));
+    let basis = firsts().fold(u64::from(known), |basis, claim| mix(mix(basis ^ claim.rows) ^ claim.digest));
     if !known {
         return by_name(basis);
     }
@@ -192,7 +192,7 @@ impl Balance {
 
     /// The home of a key that only this worker has.
     fn home(&self, hash: u64, only: u16) -> u16 {
-        let (draw, stays) = (mixed(hash) >> 32, self.stays[usize::from(only)]);
+        let (draw, stays) = (mix(hash) >> 32, self.stays[usize::from(only)]);
         let room = self.room.last().copied().unwrap_or_default();
         if draw < stays || room == 0 {
             return only;
@@ -200,14 +200,6 @@ impl Balance {
         let point = u128::from(draw - stays) * u128::from(room) / u128::from((1 << 32) - stays);
         self.room.partition_point(|&upto| u128::from(upto) <= point) as u16
     }
-}
-
-/// Every bit depends on every bit (Steele et al. 2014).
-fn mixed(bits: u64) -> u64 {
-    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }
 
 /// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for keys all over it.
@@ -291,7 +283,7 @@ mod tests {
             known: true,
             rows: rows[worker],
             digest: 0,
-            hashes: keys[worker].iter().map(|&key| mixed(key)).collect(),
+            hashes: keys[worker].iter().map(|&key| mix(key)).collect(),
         };
         let claims: Vec<Claim> = (0..rows.len()).map(claim).collect();
         let mut homes: FxHashMap<u64, u16> = FxHashMap::default();

@@ -90,7 +90,7 @@ pub fn audit(
     seed: u64,
     amount: &Amount,
 ) -> Result<Audit, String> {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let mut found = Audit::default();
     let threads = match inside {
         Inside::Views(_) => THREADS,

@@ -66,7 +66,7 @@ pub fn sample_in(
 ) -> (Samples, Option<Miss>) {
     let cuts = cuts(steps.layout, steps.points);
     let keys: Vec<_> = world.keys().collect();
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let mut found = Samples::default();
     let mut miss = None;
     // No argument, no call, no state worth looking at.

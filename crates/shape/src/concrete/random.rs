@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use linpoint_history::rng::Rng;
 use linpoint_lang::interp::State;
 use linpoint_lang::program::{NONE, RecordId, Type, Word};
 
@@ -11,22 +12,19 @@ use crate::concrete::{Concrete, Open, Reference, World};
 use crate::layout::{Object, Role};
 use crate::structure::{Effect, SEEN_FIRST, SEEN_SECOND};
 
-/// Numbers from a seed (splitmix64).
+/// What chance decides in a state.
 #[derive(Clone, Debug)]
-pub struct Dice(pub u64);
+pub struct Dice(Rng);
 
 impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// The same seed makes the same states.
+    pub fn new(seed: u64) -> Dice {
+        Dice(Rng::new(seed))
     }
 
     /// A number below `count`, which is not 0.
     pub fn below(&mut self, count: usize) -> usize {
-        (self.roll() % count as u64) as usize
+        (self.0.bits() % count as u64) as usize
     }
 
     pub(super) fn one_in(&mut self, count: usize) -> bool {

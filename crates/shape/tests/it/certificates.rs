@@ -72,7 +72,7 @@ fn damaged(text: &str, dice: &mut Dice) -> String {
 /// Whatever becomes of a certificate, the recheck ends and says something.
 #[test]
 fn damage_is_no_panic() {
-    let mut dice = Dice(11);
+    let mut dice = Dice::new(11);
     for name in ["treiber", "two-lock", "treiber-counted", "elimination-stack", "coarse-set"] {
         let program = program(name);
         let text = written(&program);
@@ -92,7 +92,7 @@ fn damage_is_no_panic() {
 /// A certificate of a program is none of a wrong one, whatever is changed in it.
 #[test]
 fn no_damage_proves_a_wrong_program() {
-    let mut dice = Dice(5);
+    let mut dice = Dice::new(5);
     let right = program("treiber");
     let text = written(&right);
     let mut wrong = program("treiber-push-no-cas");

@@ -17,11 +17,12 @@
 
 mod undo;
 
+use linpoint_history::rng::mix;
+
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use self::undo::mix;
 use super::build::Stuck;
 use super::plan::{NONE, Plan, What};
 use super::windows::{Class, Windows};
