@@ -1,7 +1,9 @@
-//! How far a counterexample can be explained: its longest orders, and what each operation would have answered.
+//! How far a counterexample can be explained: its longest orders, and what each operation would have
+//! answered.
 //!
-//! The engines say that no order explains the core. What a person asks is where each attempt ends. Cores are small, so every
-//! order is looked at ([`crate::orders`]): an operation can be next if no other that is left returned before its call.
+//! The engines say that no order explains the core. What a person asks is where each attempt ends. Cores are
+//! small, so every order is looked at ([`crate::orders`]): an operation can be next if no other that is left
+//! returned before its call.
 
 use std::ops::ControlFlow;
 
@@ -24,7 +26,8 @@ pub struct Attempt {
     pub order: Vec<usize>,
     /// The states it goes through: one more than operations.
     pub states: Vec<State>,
-    /// Operations that would have to be next, and what each may answer there; nothing of one that is not possible there.
+    /// Operations that would have to be next, and what each may answer there; nothing of one that is not
+    /// possible there.
     pub next: Vec<(usize, Vec<Value>)>,
 }
 
@@ -33,8 +36,8 @@ pub struct Attempt {
 pub struct Attempts {
     /// The longest orders, longest first.
     pub orders: Vec<Attempt>,
-    /// What each operation that was placed nowhere may answer where it could have been, in any order; empty for those that
-    /// were placed.
+    /// What each operation that was placed nowhere may answer where it could have been, in any order; empty
+    /// for those that were placed.
     pub answers: Vec<Vec<Value>>,
 }
 

@@ -1,8 +1,8 @@
 //! Decides whether a history is linearizable.
 //!
-//! Rows arrive in order of return and become a [`Timeline`]; an [`Engine`] explains one return after another and
-//! writes down the order it found; the recheck replays that order through the specification. All engines are
-//! one forward pass, so that the same code checks a file and a live stream.
+//! Rows arrive in order of return and become a [`Timeline`]; an [`Engine`] explains one return after another
+//! and writes down the order it found; the recheck replays that order through the specification. All engines
+//! are one forward pass, so that the same code checks a file and a live stream.
 
 pub mod attempts;
 pub mod brute;

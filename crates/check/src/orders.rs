@@ -1,12 +1,13 @@
 //! Which orders explain these operations? One search for every specification and every precedence.
 //!
-//! Depth first, with a stack of its own: at each step any operation may come next that the precedence allows, and goes from
-//! the state before it to every state the specification allows (Wing & Gong 1993). What was placed and the state it led to
-//! is a *configuration*; one that was left behind is never entered again (Lowe 2017), because the orders that go on from it
-//! were all looked at. Configurations are compared whole, not by their hashes: a "no" is never due to a collision.
+//! Depth first, with a stack of its own: at each step any operation may come next that the precedence allows,
+//! and goes from the state before it to every state the specification allows (Wing & Gong 1993). What was
+//! placed and the state it led to is a *configuration*; one that was left behind is never entered again (Lowe
+//! 2017), because the orders that go on from it were all looked at. Configurations are compared whole, not by
+//! their hashes: a "no" is never due to a collision.
 //!
-//! Who asks says what an operation, a state and the precedence are ([`Question`]), and hears of what is met ([`Event`]):
-//! the first order may be enough, or every end, or how far each order goes. Three ask:
+//! Who asks says what an operation, a state and the precedence are ([`Question`]), and hears of what is met
+//! ([`Event`]): the first order may be enough, or every end, or how far each order goes. Three ask:
 //!
 //! - `linpoint-cluster` for the states that a stretch between two quiet moments may end in;
 //! - `linpoint-monitor` for an order of intervals that fits where the order of commits does not;

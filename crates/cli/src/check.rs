@@ -67,7 +67,8 @@ pub fn say_fault(args: &CheckArgs, file: &Path, fault: &Fault) {
     }
 }
 
-/// Is a file whose name ends in `.lin` a program? Histories in the binary form have the same ending, and a first byte that no text has.
+/// Is a file whose name ends in `.lin` a program? Histories in the binary form have the same ending, and a
+/// first byte that no text has.
 fn is_program(file: &Path) -> bool {
     let mut head = [0; 16];
     let read = File::open(file).and_then(|mut file| std::io::Read::read(&mut file, &mut head));

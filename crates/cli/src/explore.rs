@@ -1,4 +1,5 @@
-//! `linpoint explore`: every run of a program of the algorithm language, within bounds; or one run, taken again or by hand.
+//! `linpoint explore`: every run of a program of the algorithm language, within bounds; or one run, taken
+//! again or by hand.
 
 pub mod columns;
 pub mod memory;
@@ -63,7 +64,8 @@ pub struct ExploreArgs {
     /// Look also whether every state can still come to a good end
     #[arg(long)]
     pub progress: bool,
-    /// Look also whether some operation returns whenever threads take steps for ever, even if others have stopped
+    /// Look also whether some operation returns whenever threads take steps for ever, even if others have
+    /// stopped
     #[arg(long, conflicts_with_all = ["progress", "obstruction_free"])]
     pub lock_free: bool,
     /// Look also whether a thread that runs alone returns
@@ -298,8 +300,8 @@ impl Shown {
     }
 }
 
-/// How long it may still take: as long as the waiting states need to become none, at the pace at which they became fewer. While they
-/// become more, nobody knows.
+/// How long it may still take: as long as the waiting states need to become none, at the pace at which they
+/// became fewer. While they become more, nobody knows.
 fn estimate(last: Progress, now: Progress) -> String {
     let spent = now.elapsed.saturating_sub(last.elapsed).as_secs_f64();
     match last.waiting.checked_sub(now.waiting) {

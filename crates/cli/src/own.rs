@@ -1,7 +1,7 @@
 //! `--spec FILE.lin`: a specification that the user wrote in the algorithm language.
 //!
-//! Behind the file's name may stand what else is needed: the object of the file that is meant, and the sizes it is to
-//! have, as `stores.lin:Ring:N=64`.
+//! Behind the file's name may stand what else is needed: the object of the file that is meant, and the sizes
+//! it is to have, as `stores.lin:Ring:N=64`.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,8 @@ pub fn is_file(name: &str) -> bool {
     split(name).is_some()
 }
 
-/// What tells a specification in a file from others: the file, however its path is written, and what stands behind it.
+/// What tells a specification in a file from others: the file, however its path is written, and what stands
+/// behind it.
 pub fn identity(name: &str) -> Option<(PathBuf, String)> {
     let (file, settings) = split(name)?;
     let path = Path::new(file);

@@ -1,4 +1,5 @@
-//! Programs of the algorithm language, from a file to what engines take: read, compiled, with its mistakes shown.
+//! Programs of the algorithm language, from a file to what engines take: read, compiled, with its mistakes
+//! shown.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -16,7 +17,8 @@ pub fn show(path: &Path, text: &str, wrong: &[linpoint_lang::Diagnostic]) {
     }
 }
 
-/// The object that is asked for, or the only one of a file, with the text; `None` if there are mistakes, which are then shown.
+/// The object that is asked for, or the only one of a file, with the text; `None` if there are mistakes,
+/// which are then shown.
 pub fn load(path: &Path, object: Option<&str>) -> Result<Option<(String, Program)>, Fault> {
     let text = read(path)?;
     let (mut programs, wrong) = compile(&text);

@@ -2,14 +2,22 @@
 //!
 //! Any choice is right as long as all sources make the same. Two are made here:
 //!
-//! - **By name**: a hash of specification and key. It needs to know nothing, so it serves streams, whose keys nobody knows beforehand.
-//! - **Where they are read**: files are read twice, so after the first reading all keys are known. The workers tell each other which they have: each key to its *clerk*, the worker that has it by name. A key that the
-//!   sources of one worker have to themselves stays there, and its rows do not travel; one that several have goes to its home by name. A fleet whose servers log each their own part of the keys exchanges next to nothing.
+//! - **By name**: a hash of specification and key. It needs to know nothing, so it serves streams, whose keys
+//!   nobody knows beforehand.
+//! - **Where they are read**: files are read twice, so after the first reading all keys are known. The
+//!   workers tell each other which they have: each key to its *clerk*, the worker that has it by name. A key
+//!   that the sources of one worker have to themselves stays there, and its rows do not travel; one that
+//!   several have goes to its home by name. A fleet whose servers log each their own part of the keys
+//!   exchanges next to nothing.
 //!
-//! **Balance.** A worker that reads more than its part of all rows keeps only that part of its own keys, and gives the others, by their hash, to those that read less.
+//! **Balance.** A worker that reads more than its part of all rows keeps only that part of its own keys, and
+//! gives the others, by their hash, to those that read less.
 //!
-//! **All sources agree.** What a clerk says of a key depends on the key's hash, on who has it and on how many rows each worker reads, and is said to all who have it. Two keys with one hash share their fate, which does no harm. The object without a
-//! name, and a key called null, which is the same, always live by name. If a single source of a run does not know its keys, all objects live by name. A file that has another key when it is read again has changed, and cannot be read on.
+//! **All sources agree.** What a clerk says of a key depends on the key's hash, on who has it and on how many
+//! rows each worker reads, and is said to all who have it. Two keys with one hash share their fate, which
+//! does no harm. The object without a name, and a key called null, which is the same, always live by name. If
+//! a single source of a run does not know its keys, all objects live by name. A file that has another key
+//! when it is read again has changed, and cannot be read on.
 
 use linpoint_history::rng::mix;
 use linpoint_history::{KeyId, Symbols, Value};
@@ -45,7 +53,8 @@ fn hash(spec: &str, key: &Value, bytes: &mut Vec<u8>) -> u64 {
 pub(crate) struct Assigned {
     /// For each source, by key; none: by name.
     pub homes: Vec<Option<Vec<u16>>>,
-    /// Of what is checked, all keys and who has them: a run that goes on must have the same, or objects were elsewhere, and others.
+    /// Of what is checked, all keys and who has them: a run that goes on must have the same, or objects were
+    /// elsewhere, and others.
     pub basis: u64,
 }
 
@@ -73,7 +82,8 @@ type Keys = Vec<Option<u64>>;
 /// Keys in a part.
 const PART: usize = 1 << 13;
 
-/// The keys of each source, and what their clerks are told. Everyone hears of everyone, whether there are keys or not.
+/// The keys of each source, and what their clerks are told. Everyone hears of everyone, whether there are
+/// keys or not.
 fn claims(own: u64, peers: usize, feeds: &[Named], of: &str) -> (Vec<Keys>, Vec<(u64, Claim)>) {
     let known = feeds.iter().all(|named| named.feed.knows_keys());
     let rows = feeds.iter().filter_map(|named| named.feed.total()).sum();
@@ -202,7 +212,8 @@ impl Balance {
     }
 }
 
-/// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for keys all over it.
+/// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for
+/// keys all over it.
 pub(crate) struct Table {
     words: Vec<u64>,
     /// A power of two, so that no key is in two words; its logarithm.

@@ -1,7 +1,8 @@
 //! What came out of a run: from each worker, and of all.
 //!
-//! A [`Report`] travels to the first worker, so it speaks of names and not of numbers. [`Outcome`] joins them: violated if one object is, unknown if one is and none is
-//! violated, or if something happened to a source. It gives the same [`Answer`] that `check` gives.
+//! A [`Report`] travels to the first worker, so it speaks of names and not of numbers. [`Outcome`] joins
+//! them: violated if one object is, unknown if one is and none is violated, or if something happened to a
+//! source. It gives the same [`Answer`] that `check` gives.
 
 use std::time::Duration;
 

@@ -1,8 +1,10 @@
 //! The operations between two quiet moments of an object, decided whole.
 //!
-//! Where every operation before a moment surely precedes every one after it, the history is linearizable iff its first part is and its second part is *from a state that the
-//! first may end in* (`docs/cluster.md`, "Cuts"). So what must be remembered of the past is a set of states, and it is computed here: every order
-//! of a few operations, from every state they may begin in ([`linpoint_check::orders`]). The order that led to each state is replayed before the state is believed.
+//! Where every operation before a moment surely precedes every one after it, the history is linearizable iff
+//! its first part is and its second part is *from a state that the first may end in* (`docs/cluster.md`,
+//! "Cuts"). So what must be remembered of the past is a set of states, and it is computed here: every order
+//! of a few operations, from every state they may begin in ([`linpoint_check::orders`]). The order that led
+//! to each state is replayed before the state is believed.
 
 use std::ops::ControlFlow;
 
@@ -69,7 +71,8 @@ pub fn explore(
     }
 }
 
-/// The independent look: each operation once, none after one it surely precedes, each step allowed; the state at the end.
+/// The independent look: each operation once, none after one it surely precedes, each step allowed; the state
+/// at the end.
 fn replays(
     spec: &Builtin,
     start: &State,

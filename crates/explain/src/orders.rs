@@ -10,7 +10,8 @@ use linpoint_report::view::{Next, Order};
 pub struct Attempts {
     /// The longest orders, longest first.
     pub orders: Vec<Order>,
-    /// What each operation that was placed nowhere would have answered where it could have been, in any order; empty for those that were placed.
+    /// What each operation that was placed nowhere would have answered where it could have been, in any
+    /// order; empty for those that were placed.
     pub answers: Vec<Vec<String>>,
 }
 

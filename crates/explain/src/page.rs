@@ -1,7 +1,7 @@
 //! The verdict about a history as view data.
 //!
-//! The page shows the whole history where it can: the rows are read once more, up to [`MOST_BARS`] of them around the operation that finds no place. The core is among
-//! them, marked.
+//! The page shows the whole history where it can: the rows are read once more, up to [`MOST_BARS`] of them
+//! around the operation that finds no place. The core is among them, marked.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -130,7 +130,8 @@ fn history(shown: &Shown<'_>, rows: &Rows) -> Option<History> {
     Some(history)
 }
 
-/// What tells an operation from all others of its history. A core's operation may have been made pending, so its return says nothing.
+/// What tells an operation from all others of its history. A core's operation may have been made pending, so
+/// its return says nothing.
 type Identity = (u32, i64, u8, u32);
 
 fn identity(op: &Operation) -> Identity {

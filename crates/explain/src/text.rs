@@ -117,7 +117,8 @@ fn to_draw(example: &Counterexample) -> (Vec<Operation>, Option<usize>) {
         return (core.iter().take(MOST_DRAWN).copied().collect(), example.impossible);
     };
     let at = core[marked];
-    // How far an operation's interval is from the impossible one's: overlapping ones first, then the latest before it.
+    // How far an operation's interval is from the impossible one's: overlapping ones first, then the latest
+    // before it.
     let distance = |op: &Operation| at.call.saturating_sub(op.ret).max(op.call.saturating_sub(at.ret)).max(0);
     let mut near: Vec<usize> = (0..core.len()).collect();
     near.sort_by_key(|&i| (i != marked, core[i].call > at.ret, distance(&core[i])));

@@ -8,8 +8,8 @@ pub type Verdict = linpoint_verdict::Verdict<Basis, Unexplained, Unknown>;
 
 /// What shows that a history cannot be explained.
 ///
-/// It is rechecked if independent code came to the same end: brute force about the core; where the core has a start, also
-/// the plain frontier about all operations up to it. Not where both take too long.
+/// It is rechecked if independent code came to the same end: brute force about the core; where the core has a
+/// start, also the plain frontier about all operations up to it. Not where both take too long.
 pub type Counterexample = linpoint_verdict::Counterexample<Unexplained>;
 
 /// What a `holds` rests on.
@@ -29,8 +29,9 @@ pub struct Unexplained {
     pub core: Vec<Operation>,
     /// Where the core starts from, if not from the initial state.
     pub start: Option<Start>,
-    /// A few operations that lead from the initial state to the start, one after another (the formal specification's prefix). Empty
-    /// where the core starts from the initial state, or where no short way is known.
+    /// A few operations that lead from the initial state to the start, one after another (the formal
+    /// specification's prefix). Empty where the core starts from the initial state, or where no short way is
+    /// known.
     pub prefix: Vec<Operation>,
     /// Index in `core` of the operation that finds no place.
     pub impossible: Option<usize>,
@@ -43,7 +44,8 @@ pub struct Unexplained {
 /// A state that every explanation of a history passes through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The state itself; `None` where the counterexample came from another machine, which has other numbers for values.
+    /// The state itself; `None` where the counterexample came from another machine, which has other numbers
+    /// for values.
     pub state: Option<State>,
     /// The state, as a person reads it.
     pub shown: String,

@@ -1,4 +1,5 @@
-//! Explores programs with all reductions and without any, and says whether they agree: `cargo run --release -p linpoint-model --example agree FILE…`.
+//! Explores programs with all reductions and without any, and says whether they agree: `cargo run --release
+//! -p linpoint-model --example agree FILE…`.
 
 use linpoint_lang::compile;
 use linpoint_model::{Bounds, Deciding, Mode, Plainly, Values, Verdict, Workload, explore, explore_plainly};

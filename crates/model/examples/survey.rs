@@ -1,4 +1,5 @@
-//! Explores programs with their clients and says what came out: `survey [--points] [--plain] [--threads N --ops N] [--workers N] [--time S] FILE…`.
+//! Explores programs with their clients and says what came out: `survey [--points] [--plain] [--threads N
+//! --ops N] [--workers N] [--time S] FILE…`.
 
 use std::time::Duration;
 

@@ -8,7 +8,8 @@ use linpoint_lang::program::NodeId;
 use crate::explore::{Violation, Wrong};
 use crate::trace::TraceStep;
 
-/// Does a violation go wrong only because of ghosts? Its last step is taken again, with and without them: whatever way it goes wrong with them, it does not without.
+/// Does a violation go wrong only because of ghosts? Its last step is taken again, with and without them:
+/// whatever way it goes wrong with them, it does not without.
 pub fn only_ghosts_go_wrong(program: &Program, threads: usize, violation: &Violation) -> bool {
     let Wrong::Error(kind) = violation.wrong else { return false };
     let [before @ .., last] = violation.steps.as_slice() else { return false };

@@ -1,8 +1,10 @@
 //! Exploration without any reduction: the judge of everything that has some.
 //!
-//! One step of the interpreter is one move; calls and returns are moves of their own, at any time. States are kept whole in a plain set, with threads, values and results under their own names. Only the numbers of
-//! records are not part of a state, which is so in the language itself ([`Machine::canonical`]). Linearizability is decided by [`judge`](self), which shares nothing with the
-//! search's monitor but the table of the specification. Linearization points and claims are not looked at.
+//! One step of the interpreter is one move; calls and returns are moves of their own, at any time. States are
+//! kept whole in a plain set, with threads, values and results under their own names. Only the numbers of
+//! records are not part of a state, which is so in the language itself ([`Machine::canonical`]).
+//! Linearizability is decided by [`judge`](self), which shares nothing with the search's monitor but the
+//! table of the specification. Linearization points and claims are not looked at.
 //!
 //! It is slow, and that is what it is for: nothing in it has to be argued for.
 
@@ -77,7 +79,8 @@ impl Default for Plainly {
 
 /// Explores every run of a workload without any reduction, shortest runs first.
 ///
-/// `Holds` says that every run was seen. The workload's own number of values is not looked at; [`Plainly::values`] says where arguments come from.
+/// `Holds` says that every run was seen. The workload's own number of values is not looked at;
+/// [`Plainly::values`] says where arguments come from.
 pub fn explore_plainly(program: &Program, workload: &Workload, plainly: &Plainly) -> Explored {
     explore_noting(program, workload, plainly, &mut Noted::new(program))
 }

@@ -1,7 +1,7 @@
 //! Runs taken again from their schedules.
 //!
-//! A search renames records and threads from state to state. A counterexample that is shown is the same run, taken again
-//! with nothing renamed, so that records keep their numbers from step to step.
+//! A search renames records and threads from state to state. A counterexample that is shown is the same run,
+//! taken again with nothing renamed, so that records keep their numbers from step to step.
 
 use linpoint_lang::Program;
 
@@ -47,7 +47,8 @@ impl Session<'_> {
     }
 }
 
-/// Takes the run of a violation again, if one was found: its schedule, and in the verdict the steps with nothing renamed.
+/// Takes the run of a violation again, if one was found: its schedule, and in the verdict the steps with
+/// nothing renamed.
 pub fn retake(
     program: &Program,
     workload: &Workload,
@@ -75,8 +76,8 @@ pub struct Judged {
 
 /// Judges one run.
 ///
-/// Where every step is as it should be, the run may still be one that cannot come to a good end, or that goes on for ever:
-/// whether that is so is a matter of all that may come after it, so the search is made again.
+/// Where every step is as it should be, the run may still be one that cannot come to a good end, or that goes
+/// on for ever: whether that is so is a matter of all that may come after it, so the search is made again.
 ///
 /// # Errors
 /// Where the program cannot be started.

@@ -1,7 +1,8 @@
 //! The search: breadth first, one level of fused steps after another.
 //!
-//! A level with few states is looked at by one worker, one state after the other. A large one is shared among all ([`shared`]); states are met in the same order then, so
-//! the verdict, the counts and the counterexample are the same for any number of workers.
+//! A level with few states is looked at by one worker, one state after the other. A large one is shared among
+//! all ([`shared`]); states are met in the same order then, so the verdict, the counts and the counterexample
+//! are the same for any number of workers.
 
 mod shared;
 mod turn;
@@ -297,7 +298,8 @@ impl Search<'_, '_, '_> {
         Ok(())
     }
 
-    /// Everything was seen, and nobody asked: can every operation come to an end from every state? `None` if that cannot be told.
+    /// Everything was seen, and nobody asked: can every operation come to an end from every state? `None` if
+    /// that cannot be told.
     fn can_end(&mut self) -> Option<bool> {
         let graph = std::mem::take(&mut self.graph);
         let asked = self.bounds.progress != Demand::Nothing;

@@ -21,7 +21,8 @@ pub struct Judged {
     pub summary: Summary,
     /// Everything found about it.
     pub findings: Vec<Finding>,
-    /// Was it logged to the end? Sampling, a budget or a lost record may have left it out, from the beginning or from some moment on.
+    /// Was it logged to the end? Sampling, a budget or a lost record may have left it out, from the beginning
+    /// or from some moment on.
     pub watched: bool,
     /// What its log says was written, where it says so.
     pub written: Option<Counts>,
@@ -173,7 +174,8 @@ impl Report {
         }
     }
 
-    /// Violated if any object is; unknown if anything was not judged, nothing was, or an annotation is wrong; clean only if all of it is.
+    /// Violated if any object is; unknown if anything was not judged, nothing was, or an annotation is wrong;
+    /// clean only if all of it is.
     pub fn conclusion(&self) -> Conclusion {
         match self.worst() {
             Conclusion::Clean if !self.shortfalls().is_empty() => Conclusion::Unknown,

@@ -1,4 +1,5 @@
-//! Every one-place mutant of every case study: what is proved is explored, and must not be refuted. `cargo run --release -p linpoint-prove --example mutants [FILE.lin …]`
+//! Every one-place mutant of every case study: what is proved is explored, and must not be refuted. `cargo
+//! run --release -p linpoint-prove --example mutants [FILE.lin …]`
 
 #[path = "../tests/it/with_solver/mutants/text.rs"]
 #[allow(dead_code)]

@@ -1,8 +1,11 @@
 //! What the abstraction must not see yet, found by trying.
 //!
-//! An operation that fills several slots one after another and takes effect with the last has a time in between in which a slot looks as if it counted. The condition of the abstraction is then too plain: the step that fills the first slot changes the
-//! abstract state too early (Travkin, Wehrheim, Schellhorn 2012, section 3). The remedy is a set of hidden slots: a ghost `hidden`, set by the step that is too early, taken back by the one that takes effect. Which steps these
-//! are, the open obligations say. The program with the ghost is proved like any other; nothing is trusted.
+//! An operation that fills several slots one after another and takes effect with the last has a time in
+//! between in which a slot looks as if it counted. The condition of the abstraction is then too plain: the
+//! step that fills the first slot changes the abstract state too early (Travkin, Wehrheim, Schellhorn 2012,
+//! section 3). The remedy is a set of hidden slots: a ghost `hidden`, set by the step that is too early,
+//! taken back by the one that takes effect. Which steps these are, the open obligations say. The program with
+//! the ghost is proved like any other; nothing is trusted.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +36,8 @@ const TIME: Duration = Duration::from_secs(30);
 /// The name of the ghost.
 pub const NAME: &str = "hidden";
 
-/// Proves a program; where exactly the effects of some steps of one operation are open, tries to hide what one of them writes until another.
+/// Proves a program; where exactly the effects of some steps of one operation are open, tries to hide what
+/// one of them writes until another.
 pub fn prove_with_hiding(
     program: &Program,
     options: &Options,

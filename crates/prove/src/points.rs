@@ -1,8 +1,10 @@
 //! Linearization points found by trying.
 //!
-//! An operation without any annotation is taken to take effect where it returns. Where that is wrong, the obligations say so: the abstract state changes in a step before (then that step is the point), or the answer is no longer right at the
-//! return (then a step before it, which looked, is the point, perhaps only if a later test comes out this way). One change after another is tried, and kept if fewer obligations are open with it. Points are annotations: none is trusted, and what
-//! is found is proved like what is written.
+//! An operation without any annotation is taken to take effect where it returns. Where that is wrong, the
+//! obligations say so: the abstract state changes in a step before (then that step is the point), or the
+//! answer is no longer right at the return (then a step before it, which looked, is the point, perhaps only
+//! if a later test comes out this way). One change after another is tried, and kept if fewer obligations are
+//! open with it. Points are annotations: none is trusted, and what is found is proved like what is written.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -181,7 +183,8 @@ fn results_after(program: &Program, edge: &Edge) -> Vec<Vec<Expr>> {
     found
 }
 
-/// Steps on the way to a return that looked at something shared, the nearest first, each under the tests that lead from it to the return.
+/// Steps on the way to a return that looked at something shared, the nearest first, each under the tests that
+/// lead from it to the return.
 fn looked_before(program: &Program, node: NodeId, last: &Edge, values: &[Expr]) -> Vec<Found> {
     if values.iter().any(|value| value.shared_reads() > 0) {
         return Vec::new();

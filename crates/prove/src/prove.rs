@@ -27,7 +27,8 @@ pub struct Options {
     pub confirm: Option<solver::Program>,
     /// Guess invariants?
     pub infer: bool,
-    /// May facts about processes that hold locks be used? The stronger precondition of the paper's section 6.1.
+    /// May facts about processes that hold locks be used? The stronger precondition of the paper's section
+    /// 6.1.
     pub all_processes: bool,
     /// How long the solver may take for one answer.
     pub limit: Duration,
@@ -94,8 +95,8 @@ impl Outcome {
 /// The verdict of a proof. Obligations that do not hold refute nothing, so it never says `violated`.
 pub type Verdict = linpoint_verdict::Verdict<EveryObligation, Infallible, Gap>;
 
-/// What a proof rests on: every obligation holds, so the object is linearizable for every size, any number of processes
-/// and every run. Only this crate can say so.
+/// What a proof rests on: every obligation holds, so the object is linearizable for every size, any number of
+/// processes and every run. Only this crate can say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EveryObligation {
     obligations: usize,

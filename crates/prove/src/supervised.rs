@@ -1,8 +1,8 @@
 //! A proof that is believed: proved, and then looked at by running the program.
 //!
-//! This is the one door through which a verdict of this crate leaves it. What is proved is explored before it is told
-//! (`gate.rs`), and where too little could be seen of its runs the verdict is `unknown`; what is not proved may be wrong, and
-//! small runs say so.
+//! This is the one door through which a verdict of this crate leaves it. What is proved is explored before it
+//! is told (`gate.rs`), and where too little could be seen of its runs the verdict is `unknown`; what is not
+//! proved may be wrong, and small runs say so.
 
 use std::time::{Duration, Instant};
 
@@ -47,8 +47,8 @@ impl Supervised {
     }
 }
 
-/// Proves a program and looks at its runs. `start` and `limit` are those of the whole; `hide` asks for hidden writes, too; `told` hears
-/// of each obligation as it is decided.
+/// Proves a program and looks at its runs. `start` and `limit` are those of the whole; `hide` asks for hidden
+/// writes, too; `told` hears of each obligation as it is decided.
 pub fn prove_supervised(
     program: &Program,
     options: &Options,

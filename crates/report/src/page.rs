@@ -2,9 +2,11 @@
 //!
 //! # Why values cannot become code
 //!
-//! The data is JSON in a `<script>` that is not run. Inside it `<`, `>`, `&`, U+2028 and U+2029 are written as escapes of JSON, so that no value can end the element; quotes and control
-//! characters are escaped by JSON itself. The script puts texts on the page as text nodes only. A policy in the page's head allows the one style and the one script whose
-//! hashes it names, and no request to anywhere: what slipped through would not run, and could tell nobody.
+//! The data is JSON in a `<script>` that is not run. Inside it `<`, `>`, `&`, U+2028 and U+2029 are written
+//! as escapes of JSON, so that no value can end the element; quotes and control characters are escaped by
+//! JSON itself. The script puts texts on the page as text nodes only. A policy in the page's head allows the
+//! one style and the one script whose hashes it names, and no request to anywhere: what slipped through would
+//! not run, and could tell nobody.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -83,7 +85,8 @@ fn as_data(json: &str) -> String {
     out
 }
 
-/// Text between tags or in an attribute. Control characters that HTML has no place for are shown as a replacement.
+/// Text between tags or in an attribute. Control characters that HTML has no place for are shown as a
+/// replacement.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

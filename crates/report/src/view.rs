@@ -1,10 +1,12 @@
 //! View data: what a page, a picture or a trace is made from, as plain values.
 //!
-//! Engines turn what they found into a [`View`]; everything in this crate draws a [`View`] and knows nothing else. It is written as JSON with a version
-//! (`docs/view-data.md` has the fields), so that a page can be made by anybody who can write JSON.
+//! Engines turn what they found into a [`View`]; everything in this crate draws a [`View`] and knows nothing
+//! else. It is written as JSON with a version (`docs/view-data.md` has the fields), so that a page can be
+//! made by anybody who can write JSON.
 //!
-//! A view has parts, and each is there or not: a [`History`] (bars in lanes), a [`Run`] (steps in columns, memory beside them), [`Claim`]s about a run, a
-//! [`Comparison`] of two views, a [`Proof`] (a table of obligations) and [`Shapes`] (abstract heaps).
+//! A view has parts, and each is there or not: a [`History`] (bars in lanes), a [`Run`] (steps in columns,
+//! memory beside them), [`Claim`]s about a run, a [`Comparison`] of two views, a [`Proof`] (a table of
+//! obligations) and [`Shapes`] (abstract heaps).
 
 pub mod claim;
 pub mod comparison;

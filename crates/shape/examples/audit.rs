@@ -1,5 +1,6 @@
-//! The structures of proofs against the interpreter: `cargo run --release -p linpoint-shape --example audit -- 100000 1000000 corpus/correct/*.lin`, so many states of
-//! random runs and so many random heaps for each program that is proved.
+//! The structures of proofs against the interpreter: `cargo run --release -p linpoint-shape --example audit --
+//! 100000 1000000 corpus/correct/*.lin`, so many states of random runs and so many random heaps for each
+//! program that is proved.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Looks up concrete states by the million: `cargo run --release -p linpoint-shape --example cover -- ALGO.lin 1000000`.
+//! Looks up concrete states by the million: `cargo run --release -p linpoint-shape --example cover --
+//! ALGO.lin 1000000`.
 
 use std::time::{Duration, Instant};
 

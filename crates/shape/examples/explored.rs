@@ -1,7 +1,9 @@
-//! What is proved has no counterexample with three threads that call two operations each: every program given that the analysis proves is explored.
+//! What is proved has no counterexample with three threads that call two operations each: every program given
+//! that the analysis proves is explored.
 //!
-//! `cargo run --release -p linpoint-shape --example explored -- 3600 corpus/correct/*.lin`: seconds for each exploration, then programs. It fails if a program that is proved
-//! is wrong, and says of each whether every run was seen.
+//! `cargo run --release -p linpoint-shape --example explored -- 3600 corpus/correct/*.lin`: seconds for each
+//! exploration, then programs. It fails if a program that is proved is wrong, and says of each whether every
+//! run was seen.
 
 use std::time::Duration;
 

@@ -1,10 +1,16 @@
-//! What stands between a proof and its being told: two looks at it by code that shares no abstract step with it.
+//! What stands between a proof and its being told: two looks at it by code that shares no abstract step with
+//! it.
 //!
-//! - The *audit* ([`mod@crate::audit`]): concrete states that the structures of the proof stand for, one step of the interpreter further, must be among these structures again.
-//! - A *second opinion* ([`linpoint_model::second_opinion_noting`]): small clients of the scope, and the program's own, are explored without any reduction. No proof is told while a run refutes it.
+//! - The *audit* ([`mod@crate::audit`]): concrete states that the structures of the proof stand for, one step
+//!   of the interpreter further, must be among these structures again.
+//! - A *second opinion* ([`linpoint_model::second_opinion_noting`]): small clients of the scope, and the
+//!   program's own, are explored without any reduction. No proof is told while a run refutes it.
 //!
-//! Both are bounded by an amount of work, so the same program is looked at the same way each time, and by a time, for machines that are busy. They run side by side. Where that work was not done, no proof is told, so that more time never makes a refutation of what was proved; only where it takes more than ten seconds, a tenth of it will do. Nor is one told of
-//! which nothing can be seen: where no operation returns in any run, every answer is right.
+//! Both are bounded by an amount of work, so the same program is looked at the same way each time, and by a
+//! time, for machines that are busy. They run side by side. Where that work was not done, no proof is told,
+//! so that more time never makes a refutation of what was proved; only where it takes more than ten seconds,
+//! a tenth of it will do. Nor is one told of which nothing can be seen: where no operation returns in any
+//! run, every answer is right.
 
 use std::time::{Duration, Instant};
 

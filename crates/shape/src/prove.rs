@@ -3,10 +3,12 @@
 //! 1. The analysis with the points that the program gives, if it gives any.
 //! 2. Else, or if that fails, with inferred ones, each for a moment.
 //! 3. If nothing was proved: small clients are explored for a run that shows what is wrong.
-//! 4. If there is none, the candidates that took too long are tried again; then those that failed, with more told apart ([`mod@crate::refine`]); and then larger clients.
+//! 4. If there is none, the candidates that took too long are tried again; then those that failed, with more
+//!    told apart ([`mod@crate::refine`]); and then larger clients.
 //!
-//! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]), and told only after a second look at it
-//! by code that shares no step with the analysis (`gate.rs`).
+//! A proof is believed only after its structures were found to be closed by a second pass
+//! ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]), and told only after a second look at
+//! it by code that shares no step with the analysis (`gate.rs`).
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -61,7 +63,8 @@ pub struct Settings {
     pub refute: bool,
     /// A proof is looked at a second time for at most this long before it is told; zero if it is not to be.
     pub second_look: Duration,
-    /// The second look gets at least this long, whatever the time: else what is proved in the last moment would be told for nothing.
+    /// The second look gets at least this long, whatever the time: else what is proved in the last moment
+    /// would be told for nothing.
     pub reserve: Duration,
 }
 
@@ -261,7 +264,8 @@ impl Attempt<'_, '_> {
         }
     }
 
-    /// Where the question is whether the points given are right: a small run that they do not explain. The analysis places answers that change nothing by itself, and looks at no `@query`.
+    /// Where the question is whether the points given are right: a small run that they do not explain. The
+    /// analysis places answers that change nothing by itself, and looks at no `@query`.
     fn refuted_at_points(&self, layout: &Layout<'_>, named: &Program, proof: &Proof) -> Option<Verdict> {
         if self.settings.points != Choice::Given || proof.points != Points::Given {
             return None;
@@ -355,7 +359,8 @@ impl Attempt<'_, '_> {
         None
     }
 
-    /// Keeps the reason of an attempt, if none got further: a wrong guess of points fails soon, and tells nothing of the program.
+    /// Keeps the reason of an attempt, if none got further: a wrong guess of points fails soon, and tells
+    /// nothing of the program.
     fn explain(&mut self, gap: Gap, before: usize) {
         let met = self.structures - before;
         if self.gap.is_none() || met > self.reached {
@@ -454,7 +459,8 @@ impl Attempt<'_, '_> {
     }
 }
 
-/// A program without a specification whose own code alone is a known object, with that object for one: runs are judged by it.
+/// A program without a specification whose own code alone is a known object, with that object for one: runs
+/// are judged by it.
 pub(crate) fn with_specification<'p>(layout: &Layout<'p>) -> Cow<'p, Program> {
     let program = layout.program;
     if !matches!(program.spec, SpecSource::Nothing) {

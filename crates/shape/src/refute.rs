@@ -1,7 +1,9 @@
-//! A wrong program gets a run that shows it: found by exploring models, replayed by the interpreter, and rejected by trying every order.
+//! A wrong program gets a run that shows it: found by exploring models, replayed by the interpreter, and
+//! rejected by trying every order.
 //!
-//! An alarm of the analysis has no run: rows were joined, threads forgotten. And an answer that the points do not explain may be explained by others. So a program is refuted only by a
-//! history that no order explains, or by a run-time error; small clients are enough for most mistakes.
+//! An alarm of the analysis has no run: rows were joined, threads forgotten. And an answer that the points do
+//! not explain may be explained by others. So a program is refuted only by a history that no order explains,
+//! or by a run-time error; small clients are enough for most mistakes.
 
 use std::time::Duration;
 

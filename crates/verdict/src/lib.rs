@@ -1,16 +1,18 @@
 //! What an engine may conclude: holds, violated, unknown. Never a bare `bool`.
 //!
-//! One type for all engines. What differs between them are its three parts, and each engine has types of its own for
-//! them:
+//! One type for all engines. What differs between them are its three parts, and each engine has types of its
+//! own for them:
 //!
-//! - the **basis** of a `holds`: an order of all operations that was replayed, every run of one client, a proof;
+//! - the **basis** of a `holds`: an order of all operations that was replayed, every run of one client, a
+//!   proof;
 //! - the **evidence** of a violation: operations that no order explains, a run, a pair of states;
-//! - the **reason** why there is no answer: a limit, a gap in what was recorded, an abstraction that is too coarse.
+//! - the **reason** why there is no answer: a limit, a gap in what was recorded, an abstraction that is too
+//!   coarse.
 //!
-//! Because the basis is a type, a search within bounds cannot be told as a proof: a `Verdict<EveryRun, …>` is no
-//! `Verdict<Proof, …>`, nothing turns one basis into another, and only the crate of an engine can make the basis of that
-//! engine. In the same way a program that can only prove has the evidence [`Infallible`](std::convert::Infallible), and
-//! its verdict can never say `violated`.
+//! Because the basis is a type, a search within bounds cannot be told as a proof: a `Verdict<EveryRun, …>` is
+//! no `Verdict<Proof, …>`, nothing turns one basis into another, and only the crate of an engine can make the
+//! basis of that engine. In the same way a program that can only prove has the evidence
+//! [`Infallible`](std::convert::Infallible), and its verdict can never say `violated`.
 //!
 //! Evidence is believed after it was looked at a second time, by code that shares nothing with what found it.
 //! [`Counterexample`] is evidence together with what came of that look.

@@ -1,4 +1,5 @@
-//! Events one at a time must lead to the verdict that the whole history gets, and violations must show on the way.
+//! Events one at a time must lead to the verdict that the whole history gets, and violations must show on the
+//! way.
 
 use linpoint_check::online::{Online, Promise, Status};
 use linpoint_check::{Budget, brute};

@@ -17,7 +17,8 @@ fn precedes(rows: &[Operation], a: usize, b: usize) -> bool {
     rows[a].ret < rows[b].call || touches && (rows[a].call, a) < (rows[b].call, b)
 }
 
-/// Where orders of all completed operations end, how far the longest order goes, and whether any explains all.
+/// Where orders of all completed operations end, how far the longest order goes, and whether any explains
+/// all.
 fn reported(spec: &Builtin, rows: &[Operation], symbols: &Symbols) -> (HashSet<State>, usize) {
     let question = RowsQuestion::new(spec, rows, symbols, |a, b| precedes(rows, a, b));
     let (mut explained, mut longest) = (HashSet::new(), 0);

@@ -65,7 +65,8 @@ impl Told<'_> {
         out
     }
 
-    /// A line that names the clients of the program that were not run, where the first was taken because nobody said which.
+    /// A line that names the clients of the program that were not run, where the first was taken because
+    /// nobody said which.
     fn other_clients(&self) -> String {
         let args = self.args;
         let chosen = args.client.is_some() || args.threads.is_some() || args.ops.is_some();

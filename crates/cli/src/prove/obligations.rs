@@ -32,7 +32,8 @@ pub struct ObligationArgs {
     /// Use only the invariants that are written; guess none
     #[arg(long)]
     pub no_inference: bool,
-    /// Where a step changes the abstract state too early, try to hide what it writes until the operation takes effect
+    /// Where a step changes the abstract state too early, try to hide what it writes until the operation
+    /// takes effect
     #[arg(long)]
     pub hide: bool,
     /// Use nothing about processes other than the two of an obligation
@@ -224,7 +225,8 @@ impl Spent {
     }
 }
 
-/// A run against what was proved: the run is shown. Unless it is one that the proof took to be impossible, one of the two is a mistake of ours, and the program is kept for a report.
+/// A run against what was proved: the run is shown. Unless it is one that the proof took to be impossible,
+/// one of the two is a mistake of ours, and the program is kept for a report.
 fn told_against(
     args: &ProveArgs,
     program: &Program,

@@ -43,7 +43,8 @@ pub struct ShapeArgs {
     /// Give up beyond this much memory, such as `4GiB`, which it is if not given
     #[arg(long, value_name = "SIZE", value_parser = crate::args::bytes)]
     pub memory_limit: Option<usize>,
-    /// Write the structures in the dot language of Graphviz: those of the proof, or the one at which it failed
+    /// Write the structures in the dot language of Graphviz: those of the proof, or the one at which it
+    /// failed
     #[arg(long, value_name = "FILE")]
     pub dump: Option<PathBuf>,
     /// Write the proof, for any number of threads, to be rechecked
@@ -74,7 +75,8 @@ pub enum DomainArg {
     Disjunctive,
 }
 
-/// A proof may be looked at a second time for this long and a tenth of the limit beyond it: where there is a proof, little is missing.
+/// A proof may be looked at a second time for this long and a tenth of the limit beyond it: where there is a
+/// proof, little is missing.
 const BEYOND: Duration = Duration::from_millis(500);
 
 fn scope(text: &str) -> Result<Scope, String> {

@@ -1,4 +1,5 @@
-//! A run of a program of the algorithm language as view data: its steps with memory, its operations as a history, and how far that history can be explained.
+//! A run of a program of the algorithm language as view data: its steps with memory, its operations as a
+//! history, and how far that history can be explained.
 
 use std::path::Path;
 
@@ -122,7 +123,8 @@ impl Shown<'_> {
         }
     }
 
-    /// The operations of the run; stamps are numbers of steps as they were taken. Where the specification is a built-in one, also as rows of a history.
+    /// The operations of the run; stamps are numbers of steps as they were taken. Where the specification is
+    /// a built-in one, also as rows of a history.
     fn history(&self) -> (History, Option<(Vec<Operation>, Symbols)>) {
         let mut bars: Vec<Bar> = Vec::new();
         let mut rows: Vec<Operation> = Vec::new();

@@ -1,6 +1,7 @@
 //! Rows that go to the batch checker: what has no explanation, and what no engine could follow.
 //!
-//! The batch checker begins with the initial state, so it is given the way to the start first ([`crate::lead`]); what it says is told without it.
+//! The batch checker begins with the initial state, so it is given the way to the start first
+//! ([`crate::lead`]); what it says is told without it.
 
 use std::time::Instant;
 
@@ -18,8 +19,8 @@ use crate::lead;
 const MOST_WAYS: usize = 16;
 
 impl Busy {
-    /// The first `to` rows have no explanation: few of them, and a sentence. That they have none was decided with what the clocks surely say, so
-    /// stamps as they are, which ask for more, have none either.
+    /// The first `to` rows have no explanation: few of them, and a sentence. That they have none was decided
+    /// with what the clocks surely say, so stamps as they are, which ask for more, have none either.
     pub(super) fn violated(&mut self, to: usize, world: &mut World) {
         let rows = self.rows[..to].to_vec();
         let verdict = match self.batch_stamps(&rows, world, world.deadline).unwrap_or_else(unknown) {
@@ -63,9 +64,11 @@ impl Busy {
         }
     }
 
-    /// Have `rows` no explanation even where their stamps are widened, in one of the ways that keep no more than what the clocks surely say? None: they have one in every way.
+    /// Have `rows` no explanation even where their stamps are widened, in one of the ways that keep no more
+    /// than what the clocks surely say? None: they have one in every way.
     ///
-    /// All intervals may be widened by the bound of their own source; or those of one source stay, and all others are widened by both bounds.
+    /// All intervals may be widened by the bound of their own source; or those of one source stay, and all
+    /// others are widened by both bounds.
     fn relaxed(
         &self,
         rows: &[Operation],
@@ -105,8 +108,8 @@ impl Busy {
         }
     }
 
-    /// Rows with widened intervals, of which no two of a process overlap: those that would are given processes of their own, which says less.
-    /// None where the specification looks at who calls.
+    /// Rows with widened intervals, of which no two of a process overlap: those that would are given
+    /// processes of their own, which says less. None where the specification looks at who calls.
     fn alone(&self, mut rows: Vec<Operation>, world: &mut World) -> Option<Vec<Operation>> {
         let observes = world.specs[usize::from(self.spec)].observes_process();
         let mut order: Vec<usize> = (0..rows.len()).collect();

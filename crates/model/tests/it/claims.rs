@@ -1,4 +1,5 @@
-//! Claims in models: the verdicts of the corpus, which are those of the Rust subjects, and each kind of term by itself.
+//! Claims in models: the verdicts of the corpus, which are those of the Rust subjects, and each kind of term
+//! by itself.
 
 use linpoint_lang::program::SpecSource;
 use linpoint_lang::{Program, compile};

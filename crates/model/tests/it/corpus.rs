@@ -25,7 +25,8 @@ pub fn programs() -> Vec<(PathBuf, String, Program)> {
     files
 }
 
-/// The first client, with two threads where it has three that may call anything: the deep runs are for `examples/survey.rs`.
+/// The first client, with two threads where it has three that may call anything: the deep runs are for
+/// `examples/survey.rs`.
 pub fn workload(program: &Program) -> Workload {
     use linpoint_lang::program::ClientThread::Any;
     let mut workload = Workload::of(program.clients.first().expect("a client"));

@@ -1,4 +1,5 @@
-//! Data under other names is the same: with and without renaming the verdicts are the same, and as long a run is needed to show what is wrong.
+//! Data under other names is the same: with and without renaming the verdicts are the same, and as long a run
+//! is needed to show what is wrong.
 
 use linpoint_lang::{Program, compile};
 use linpoint_model::{Bounds, Deciding, Explored, Mode, Reductions, Verdict, Workload, explore};
@@ -123,7 +124,8 @@ fn data_that_is_compared() {
     }
 }
 
-/// Calls and pieces of data are counted in a byte: where that is too little, nothing is searched, and nothing is claimed.
+/// Calls and pieces of data are counted in a byte: where that is too little, nothing is searched, and nothing
+/// is claimed.
 #[test]
 fn more_calls_than_a_state_can_count() {
     let text = "object R : register {

@@ -101,7 +101,8 @@ fn large_ranges_are_cut() {
     assert!(matches!(explored.verdict, Verdict::Unknown(_)), "{:?}", explored.verdict);
 }
 
-/// With every run of two threads with one operation each: the same verdict as the corpus has, where that is small enough.
+/// With every run of two threads with one operation each: the same verdict as the corpus has, where that is
+/// small enough.
 #[test]
 fn the_corpus_without_reductions() {
     let mut compared = 0;
@@ -167,7 +168,8 @@ fn second_opinions() {
     }
 }
 
-/// A choice of a thousand million values: the ends and the program's own numbers are tried, so that what goes wrong there is found, and nothing is said to hold.
+/// A choice of a thousand million values: the ends and the program's own numbers are tried, so that what goes
+/// wrong there is found, and nothing is said to hold.
 #[test]
 fn a_sample_of_a_large_choice() {
     let of = |body: &str| {

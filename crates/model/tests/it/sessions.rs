@@ -38,7 +38,8 @@ fn every_counterexample_can_be_taken_again() {
     assert!(taken >= 26, "{taken}");
 }
 
-/// Every run of a session is one that the search knows: whatever moves are taken, a correct program never goes wrong.
+/// Every run of a session is one that the search knows: whatever moves are taken, a correct program never
+/// goes wrong.
 #[test]
 fn random_walks_of_correct_programs_are_right() {
     let mut seed = 1_u64;

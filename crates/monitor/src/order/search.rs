@@ -1,7 +1,7 @@
 //! Is there an order of these operations that the model allows? The search is [`linpoint_check::orders`].
 //!
-//! At each step any operation may come next that no missing operation precedes. The operations are tried in the order given, so
-//! that the search follows an order that nearly works as far as it works.
+//! At each step any operation may come next that no missing operation precedes. The operations are tried in
+//! the order given, so that the search follows an order that nearly works as far as it works.
 
 use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;

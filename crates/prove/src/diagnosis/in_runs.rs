@@ -93,7 +93,8 @@ pub(super) fn in_runs(program: &Program, graph: &Graph, picture: &Picture, time:
     }
 }
 
-/// Values of the model and of the run that stand for each other: data, threads and records have no names of their own.
+/// Values of the model and of the run that stand for each other: data, threads and records have no names of
+/// their own.
 #[derive(Default)]
 struct Renaming {
     there: BTreeMap<(u8, i64), Word>,

@@ -21,7 +21,8 @@ impl Named {
     }
 }
 
-/// The label of a place, or one that its statement could have. There is none in the middle of a statement: where one is put in tells.
+/// The label of a place, or one that its statement could have. There is none in the middle of a statement:
+/// where one is put in tells.
 pub(super) fn of(program: &Program, text: &str, node: NodeId) -> Option<Named> {
     if let Some(label) = &program.node(node).label {
         return Some(Named { label: label.clone(), nodes: nodes(program, label), new_in_line: None });

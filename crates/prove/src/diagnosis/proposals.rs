@@ -1,7 +1,10 @@
-//! What may be missing from a proof: conjuncts that runs do not break and that would close an open obligation.
+//! What may be missing from a proof: conjuncts that runs do not break and that would close an open
+//! obligation.
 //!
-//! Candidates are the guesses that inference dropped, and comparisons and implications between what the process can see at its place. Small runs strike out those that some state breaks; the solver says which of the rest
-//! closes the obligation (`blame.rs`). What is left is proposed, not believed: written as an `inv`, it has to be proved like any other.
+//! Candidates are the guesses that inference dropped, and comparisons and implications between what the
+//! process can see at its place. Small runs strike out those that some state breaks; the solver says which of
+//! the rest closes the obligation (`blame.rs`). What is left is proposed, not believed: written as an `inv`,
+//! it has to be proved like any other.
 
 use std::time::{Duration, Instant};
 
@@ -291,8 +294,8 @@ fn bound_in(e: &Expr) -> Vec<LocalId> {
     }
 }
 
-/// Does it close the obligation once it is written down, with no more of them open than before, and do the runs keep it that
-/// what is written is tested by?
+/// Does it close the obligation once it is written down, with no more of them open than before, and do the
+/// runs keep it that what is written is tested by?
 fn helps(proof: Unfinished<'_>, program: &Program, obligation: Obligation) -> bool {
     let left = proof.left();
     if left.is_zero() {
@@ -322,7 +325,8 @@ fn with_invariant(program: &Program, candidate: &Candidate, named: Option<&label
     program
 }
 
-/// Those that no state of small runs breaks, and how many states were met at the place that each is about. What was met nowhere says nothing.
+/// Those that no state of small runs breaks, and how many states were met at the place that each is about.
+/// What was met nowhere says nothing.
 fn unbroken(
     program: &Program,
     graph: &Graph,

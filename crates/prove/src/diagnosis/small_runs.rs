@@ -1,4 +1,5 @@
-//! Small runs of a program that is not proved: what they refute, and whether it is only the ghosts that go wrong.
+//! Small runs of a program that is not proved: what they refute, and whether it is only the ghosts that go
+//! wrong.
 
 use std::time::{Duration, Instant};
 
@@ -69,7 +70,8 @@ fn refutes(wrong: &Wrong) -> bool {
     matches!(wrong, Wrong::NotLinearizable | Wrong::Error(_))
 }
 
-/// The first client of the program that keeps the rules that the proof takes callers to keep; two threads with two operations each if it has none.
+/// The first client of the program that keeps the rules that the proof takes callers to keep; two threads
+/// with two operations each if it has none.
 pub fn workload(program: &Program) -> Workload {
     match program.clients.first().map(Workload::of) {
         Some(client) if client.keeps_rules(program) => client,

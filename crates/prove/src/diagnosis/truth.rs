@@ -6,7 +6,8 @@ use linpoint_lang::ast::BinOp;
 use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{Expr, LocalId, Place, Word};
 
-/// Does it hold for this thread? `None` where it cannot be told, or not until then: quantifiers in quantifiers multiply.
+/// Does it hold for this thread? `None` where it cannot be told, or not until then: quantifiers in
+/// quantifiers multiply.
 pub(super) fn truth(
     machine: &Machine<'_>,
     words: &mut [Word],

@@ -19,8 +19,8 @@ pub enum Unneeded {
     Disjoint(usize),
 }
 
-/// Leaves out invariants and `disjoint` lines, each in turn, for a few seconds in all, and tries whether the proof still goes
-/// through.
+/// Leaves out invariants and `disjoint` lines, each in turn, for a few seconds in all, and tries whether the
+/// proof still goes through.
 pub fn unneeded(program: &Program, options: &Options, left: Option<Duration>) -> Vec<Unneeded> {
     let start = Instant::now();
     let most = left.unwrap_or(Duration::MAX).min(TIME);

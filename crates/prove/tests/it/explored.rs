@@ -1,6 +1,8 @@
-//! What is proved has no counterexample: every case study with three threads and two operations each, searched to the end.
+//! What is proved has no counterexample: every case study with three threads and two operations each,
+//! searched to the end.
 //!
-//! Where all runs are too many, runs with at most one preemption are searched to the end; sizes are small. The files are those that `corpus.rs` proves.
+//! Where all runs are too many, runs with at most one preemption are searched to the end; sizes are small.
+//! The files are those that `corpus.rs` proves.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! Concrete states thrown together, reachable or not: what steps must be right for, whatever the heap.
 //!
-//! A state is random but for what a structure takes for granted of the states it stands for: values are distinct, a private record is known to one thread, the reference is a list, and the list of a set is sorted between its least and its greatest record.
+//! A state is random but for what a structure takes for granted of the states it stands for: values are
+//! distinct, a private record is known to one thread, the reference is a list, and the list of a set is
+//! sorted between its least and its greatest record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +53,8 @@ const MOST_CELLS: usize = 6;
 const MOST_STEPS: usize = 60;
 
 impl World<'_, '_> {
-    /// A state of the threads of this world. Of programs with offers or freed memory, whose states are less free, one that is near a run.
+    /// A state of the threads of this world. Of programs with offers or freed memory, whose states are less
+    /// free, one that is near a run.
     pub fn random(&self, dice: &mut Dice) -> Concrete {
         if self.layout.offer_kind != 0 || self.layout.freed != 0 {
             let steps = dice.below(MOST_STEPS);
@@ -86,7 +89,8 @@ impl World<'_, '_> {
         values.iter().collect::<BTreeSet<_>>().len() == values.len() && !self.holds_no_value(state)
     }
 
-    /// Was the value that records start with read, where several have it? Which of them it is of, values do not tell.
+    /// Was the value that records start with read, where several have it? Which of them it is of, values do
+    /// not tell.
     fn holds_no_value(&self, from: &Concrete) -> bool {
         let without =
             (0..self.machine.cells(&from.state)).filter(|cell| self.value(&from.state, *cell) == Some(0));

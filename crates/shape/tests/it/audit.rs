@@ -67,7 +67,8 @@ fn missing_views_are_found() {
     }
 }
 
-/// Without one view of a small proof some step leads out of the others. A view that only rare states need may stay unnoticed.
+/// Without one view of a small proof some step leads out of the others. A view that only rare states need may
+/// stay unnoticed.
 #[test]
 fn a_missing_view_is_found() {
     let program = program("treiber");
@@ -85,7 +86,8 @@ fn a_missing_view_is_found() {
     assert!(missed * 4 <= found.views.all.len(), "{missed} of {}", found.views.all.len());
 }
 
-/// An operation that keeps a lock is linearizable all the same: whoever wants the lock again waits for ever, and no step leads out of the proof.
+/// An operation that keeps a lock is linearizable all the same: whoever wants the lock again waits for ever,
+/// and no step leads out of the proof.
 #[test]
 fn a_lock_that_is_kept_past_the_return() {
     // Nothing is ever added, so that a set whose locks exclude nobody is right.

@@ -1,4 +1,5 @@
-//! Damaged certificates: each is refused with a reason, or is a proof all the same. None makes the recheck panic, or takes it long.
+//! Damaged certificates: each is refused with a reason, or is a proof all the same. None makes the recheck
+//! panic, or takes it long.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,8 @@ fn written(program: &Program) -> String {
     certificate::write(&layout, &proof.points, &proof.precision, found)
 }
 
-/// The structures alone: what is damaged is not looked at a second time, which would only hide a mistake of the first.
+/// The structures alone: what is damaged is not looked at a second time, which would only hide a mistake of
+/// the first.
 fn is_accepted(program: &Program, text: &str) -> bool {
     certificate::closed(program, text, Some(Instant::now() + Duration::from_secs(20))).is_ok()
 }
@@ -125,7 +127,8 @@ fn nothing_proves_nothing() {
 /// Odd programs whose proofs are right: their states are looked up like any others'.
 #[test]
 fn proofs_of_odd_programs_are_rechecked() {
-    // Records without a value, besides the dummy; more records than a structure has nodes; a set that no call has a key for.
+    // Records without a value, besides the dummy; more records than a structure has nodes; a set that no call
+    // has a key for.
     let without_value = "object Q : queue {
   struct Node { val: data, next: *Node }
   shared head: *Node

@@ -40,7 +40,8 @@ pub fn compile(text: &str) -> Program {
     programs.remove(0)
 }
 
-/// Programs whose proof, or whose failure, takes longer than a test should; `cargo xtask bench shape` runs them.
+/// Programs whose proof, or whose failure, takes longer than a test should; `cargo xtask bench shape` runs
+/// them.
 const SLOW: &[&str] = &[
     "michael-set",
     "vechev-yahav-set",
@@ -177,7 +178,8 @@ fn given_points_that_are_wrong_are_refuted_as_points() {
     assert_eq!(verdict(&prove(&program("michael-scott-early-empty"), &settings)), "refuted");
 }
 
-/// Every run of three threads that call two operations each. The larger sets are explored by `--example explored`.
+/// Every run of three threads that call two operations each. The larger sets are explored by `--example
+/// explored`.
 #[test]
 fn what_is_proved_has_no_small_counterexample() {
     for name in [

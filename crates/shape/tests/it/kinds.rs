@@ -8,8 +8,9 @@ use linpoint_shape::samples::{sample, without_queries};
 
 use crate::corpus::compile;
 
-/// A stack that one operation takes apart and puts together again, under a lock, with a record of its own that remembers the link. It is as it was; but that it is takes
-/// looking at two records. Others may look at it meanwhile without the lock, and `answer` is what they say then.
+/// A stack that one operation takes apart and puts together again, under a lock, with a record of its own
+/// that remembers the link. It is as it was; but that it is takes looking at two records. Others may look at
+/// it meanwhile without the lock, and `answer` is what they say then.
 fn taken_apart(answer: &str) -> String {
     format!(
         "object S : stack {{

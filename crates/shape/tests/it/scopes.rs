@@ -128,7 +128,8 @@ fn a_specification_with_more_operations() {
     }
 }
 
-/// Orders of eight threads are too many to list. The bound is ten times what was asked for: other work may go on.
+/// Orders of eight threads are too many to list. The bound is ten times what was asked for: other work may go
+/// on.
 #[test]
 fn many_threads_within_the_limit() {
     for (name, scope) in [

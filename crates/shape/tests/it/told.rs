@@ -1,4 +1,5 @@
-//! What stands between a proof and its being told: who calls, whether anything returns, whether there was time to look again, and whether points that are given explain runs.
+//! What stands between a proof and its being told: who calls, whether anything returns, whether there was
+//! time to look again, and whether points that are given explain runs.
 
 use std::time::Duration;
 
@@ -110,7 +111,8 @@ fn one_operation_never_returns() {
     assert_eq!(never, [1]);
 }
 
-/// With `--points given` both commands look at the same points: a `@query` where the stack is not empty explains no empty answer, nor does none.
+/// With `--points given` both commands look at the same points: a `@query` where the stack is not empty
+/// explains no empty answer, nor does none.
 #[test]
 fn points_that_are_given() {
     let settings = Settings { points: Choice::Given, ..Settings::default() };

@@ -47,7 +47,8 @@ pub fn word(explored: &Explored) -> String {
     }
 }
 
-/// The first lines. Steps that are never taken come before everything else: what is proved of them says nothing.
+/// The first lines. Steps that are never taken come before everything else: what is proved of them says
+/// nothing.
 pub fn head(
     program: &Program,
     report: &Report,
@@ -75,7 +76,8 @@ pub fn head(
     }
 }
 
-/// Operations that never return, and steps that are never taken, in a sentence. `unseen` are operations that no explored run returned from.
+/// Operations that never return, and steps that are never taken, in a sentence. `unseen` are operations that
+/// no explored run returned from.
 pub fn vacuous(program: &Program, text: &str, report: &Report, unseen: &[OpId]) -> Option<String> {
     let taken = |node: usize, edge: usize| {
         !report.never_taken.iter().any(|(of, number)| of.index() == node && *number == edge)

@@ -1,5 +1,6 @@
-//! The time limit from outside. Whoever proves looks at the clock itself, and tells how far it came; what cannot look at it, such as one step of a program with quantifiers in quantifiers, is left behind when the limit has
-//! passed by a twentieth.
+//! The time limit from outside. Whoever proves looks at the clock itself, and tells how far it came; what
+//! cannot look at it, such as one step of a program with quantifiers in quantifiers, is left behind when the
+//! limit has passed by a twentieth.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};

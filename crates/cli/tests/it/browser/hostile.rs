@@ -1,4 +1,5 @@
-//! Values that would be code, that would break a layout, or that are simply too many: they neither inject nor break anything.
+//! Values that would be code, that would break a layout, or that are simply too many: they neither inject nor
+//! break anything.
 
 use linpoint_report::View;
 use linpoint_report::view::{

@@ -1,5 +1,7 @@
-//! Lines of some programs dropped, or swapped with the next, or changed: what exploration refutes must not be proved. One mutant in four, for time; all of them are tried by
-//! `cargo run --release -p linpoint-prove --example mutants`. Programs that are wrong stay so whatever is annotated: their annotations are changed too.
+//! Lines of some programs dropped, or swapped with the next, or changed: what exploration refutes must not be
+//! proved. One mutant in four, for time; all of them are tried by `cargo run --release -p linpoint-prove
+//! --example mutants`. Programs that are wrong stay so whatever is annotated: their annotations are changed
+//! too.
 
 mod text;
 

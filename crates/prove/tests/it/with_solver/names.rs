@@ -1,4 +1,5 @@
-//! Names of the program mean nothing to the prover: a wrong program stays unproved, and a right one proved, whatever its variables are called.
+//! Names of the program mean nothing to the prover: a wrong program stays unproved, and a right one proved,
+//! whatever its variables are called.
 
 use linpoint_lang::compile;
 use linpoint_prove::prove;

@@ -6,7 +6,8 @@ use linpoint_prove::prove;
 
 use crate::solvers::options;
 
-/// Two that want to pass the same gate come to P2 while it is shut, where `disjoint` says nothing. Then a third opens it: from now on the two must differ, and do not. Both pass, and one is not counted.
+/// Two that want to pass the same gate come to P2 while it is shut, where `disjoint` says nothing. Then a
+/// third opens it: from now on the two must differ, and do not. Both pass, and one is not counted.
 const TURNSTILE: &str = "object Turnstile {
   size N = 2
   shared count: [int; N]
@@ -57,7 +58,8 @@ fn a_disjoint_that_another_process_makes_matter() {
 #[test]
 fn a_condition_that_nobody_else_makes_true_is_fine() {
     let options = options();
-    // Whoever opens takes a ticket before: the ticket is what tells the two apart, and no step of a third changes it.
+    // Whoever opens takes a ticket before: the ticket is what tells the two apart, and no step of a third
+    // changes it.
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/correct/ticket-lock.lin");
     let text = std::fs::read_to_string(path).expect("the corpus is there");
     let line = "disjoint t at A2; t at A3 if s != t";
@@ -81,7 +83,8 @@ fn a_disjoint_about_locals_has_no_such_obligation() {
     assert!(report.decided.iter().all(|decided| decided.obligation.kind != Kind::Pairs));
 }
 
-/// The initial code is run by somebody. What holds of that one need not hold of all: only one process ever counts here.
+/// The initial code is run by somebody. What holds of that one need not hold of all: only one process ever
+/// counts here.
 #[test]
 fn what_the_initial_code_says_of_who_ran_it_is_not_said_of_all() {
     let text = |first: &str| {

@@ -48,7 +48,8 @@ impl Through<'_> {
         kind.out.put_back(value);
     }
 
-    /// The fingerprint of the queue with `head` in front becomes that of the queue without, or the other way round.
+    /// The fingerprint of the queue with `head` in front becomes that of the queue without, or the other way
+    /// round.
     fn behead(&mut self, head: u32) {
         self.print ^= link(None, head);
         if let Some(&next) = self.queue.front() {
