@@ -30,7 +30,7 @@ fn main() {
         let plainly = Plainly { states: 50_000, ..Plainly::default() };
         let verdict = explore_plainly(&programs[0], &Workload::general(&programs[0], 2, 1), &plainly).verdict;
         match verdict {
-            Verdict::Holds => holds += 1,
+            Verdict::Holds(_) => holds += 1,
             Verdict::Violated(_) => violated += 1,
             Verdict::Unknown(_) => unknown += 1,
         }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use linpoint_history::rng::Rng;
-use linpoint_memory::linearize::{Clients, Object, Verdict};
+use linpoint_memory::linearize::{Clients, Object};
 use linpoint_memory::{Model, Options, Schedule, WorkOrder, explore, litmus, oracle, random};
 
 use crate::pack::{Pack, Round};
@@ -68,7 +68,7 @@ fn clients(rng: &mut Rng) -> Round {
         };
         compared += 1;
         let verdict = clients.check(graph);
-        if (verdict == Verdict::Linearizable) == expected {
+        if verdict.holds() == expected {
             return ControlFlow::Continue(());
         }
         wrong = Some(Round::disagreed(

@@ -92,7 +92,7 @@ impl Way {
 /// In a word; a loop that a thread cannot leave alone is seen with fusion only, and says nothing else.
 fn word(explored: &Explored) -> Option<&'static str> {
     match &explored.verdict {
-        Verdict::Holds => Some("holds"),
+        Verdict::Holds(_) => Some("holds"),
         Verdict::Violated(violation) if violation.wrong == Wrong::Endless => None,
         Verdict::Violated(_) => Some("violated"),
         Verdict::Unknown(_) => None,

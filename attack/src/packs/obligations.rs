@@ -10,7 +10,7 @@ use linpoint_lang::interp::ErrorKind;
 use linpoint_lang::{Program, compile};
 use linpoint_model::{Budget, second_opinion};
 use linpoint_prove::solver::{SolverKind, find};
-use linpoint_prove::{Options, Verdict, prove};
+use linpoint_prove::{Options, prove};
 
 use crate::corpus::corpus;
 use crate::mutant::mutants;
@@ -104,7 +104,7 @@ fn is_proved(program: &Program) -> bool {
         time: Some(Duration::from_secs(3)),
         ..Options::new(solver)
     };
-    prove(program, &options, &|_, _| {}).verdict == Verdict::Proved
+    prove(program, &options, &|_, _| {}).verdict.holds()
 }
 
 /// What a run says against a program that is proved.

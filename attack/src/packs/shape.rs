@@ -71,8 +71,8 @@ fn proof(program: &Program, points: Choice) -> Option<Box<Proof>> {
         ..Settings::default()
     };
     match prove(program, &settings).verdict {
-        Verdict::Proved(proof) => Some(proof),
-        Verdict::Refuted(_) | Verdict::NotProved(_) => None,
+        Verdict::Holds(proof) => Some(proof),
+        Verdict::Violated(_) | Verdict::Unknown(_) => None,
     }
 }
 

@@ -72,7 +72,7 @@ fn ours(data: bool, fixed: bool) -> (usize, usize, bool) {
     let mut bounds = Bounds::default();
     (bounds.reductions.data, bounds.reductions.fixed) = (data, fixed);
     let explored = explore(&programs[0], &workload, Mode::Anywhere, &bounds);
-    assert!(matches!(explored.verdict, Verdict::Holds), "{:?}", explored.verdict);
+    assert!(matches!(explored.verdict, Verdict::Holds(_)), "{:?}", explored.verdict);
     (explored.states, explored.transitions as usize, true)
 }
 

@@ -1,7 +1,8 @@
 //! Drives a headless Chromium: opens pages, clicks, types, looks, takes pictures.
 //!
-//! The protocol is that of the developer tools, spoken over a pair of pipes (`--remote-debugging-pipe`): messages are JSON with a zero byte at the end, so that neither a port nor a library is needed. A shell puts the
-//! pipes where the browser wants them, at the numbers 3 and 4.
+//! The protocol is that of the developer tools, spoken over a pair of pipes (`--remote-debugging-pipe`):
+//! messages are JSON with a zero byte at the end, so that neither a port nor a library is needed. A shell
+//! puts the pipes where the browser wants them, at the numbers 3 and 4.
 //!
 //! Only tests and the gallery use this crate; nothing of the product does.
 

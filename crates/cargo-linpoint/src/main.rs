@@ -1,7 +1,8 @@
 //! `cargo linpoint test`: the loom tests of a crate under Linpoint's explorer, without an edit.
 //!
-//! Sets `--cfg loom`, puts `linpoint-loom` in loom's place by a patch on the command line, runs `cargo test`, and prints what
-//! became of each model. The build has a folder of its own in the target folder, and the lock file is left as it was.
+//! Sets `--cfg loom`, puts `linpoint-loom` in loom's place by a patch on the command line, runs `cargo test`,
+//! and prints what became of each model. The build has a folder of its own in the target folder, and the lock
+//! file is left as it was.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,7 @@
 //! A package named `loom` for each version that a crate may ask for, and the options by which cargo takes it.
 //!
-//! A patch counts only if its version is the one that the lock file names; where there is none, it is the newest that loom
-//! had of its kind.
+//! A patch counts only if its version is the one that the lock file names; where there is none, it is the
+//! newest that loom had of its kind.
 
 use std::fs;
 use std::io;
@@ -90,7 +90,8 @@ fn manifest(version: &str, facade: &Path) -> String {
 fn source(threads: u32) -> String {
     format!(
         "//! Stands in for loom: the names of linpoint-loom.\n\nextern crate loom as facade;\n\npub use facade::*;\n\n\
-         /// How many threads loom allows in a model. Here there may be 64.\npub const MAX_THREADS: usize = {threads};\n"
+         /// How many threads loom allows in a model. Here there may be 64.\npub const MAX_THREADS: usize =
+         /// {threads};\n"
     )
 }
 

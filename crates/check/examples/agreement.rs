@@ -1,18 +1,19 @@
-//! The whole way from rows to a verdict against brute force: every history of up to four operations for every built-in
-//! specification, and random ones of up to twelve.
+//! The whole way from rows to a verdict against brute force: every history of up to four operations for every
+//! built-in specification, and random ones of up to twelve.
 //!
-//! Each history goes through `check_rows` as a user's would: engines chosen automatically, ties settled, witnesses rechecked, cores built.
-//! Random histories have distinct or repeated values, equal stamps, touching operations of one process, pending operations, and in
-//! part initial contents, two objects told apart by key, or lines in shuffled order. The verdict must be brute force's, and
-//! the core of a violation must be wrong by itself. The depth-first engine, which `auto` seldom asks, decides each history as well.
+//! Each history goes through `check_rows` as a user's would: engines chosen automatically, ties settled,
+//! witnesses rechecked, cores built. Random histories have distinct or repeated values, equal stamps,
+//! touching operations of one process, pending operations, and in part initial contents, two objects told
+//! apart by key, or lines in shuffled order. The verdict must be brute force's, and the core of a violation
+//! must be wrong by itself. The depth-first engine, which `auto` seldom asks, decides each history as well.
 //!
-//! Of small histories that differ only in the names of two values one is enough, where the specification does not compare values but for equality and
-//! starts with neither: renaming turns orders of the one into orders of the other, and every engine and brute force see values by number. So the first value to
-//! appear is 0.
+//! Of small histories that differ only in the names of two values one is enough, where the specification does
+//! not compare values but for equality and starts with neither: renaming turns orders of the one into orders
+//! of the other, and every engine and brute force see values by number. So the first value to appear is 0.
 //!
-//! `cargo run --release -p linpoint-check --example agreement random HISTORIES SEED [SPEC…]`: so many random histories in all;
-//! with `small [SPEC…]` instead every small one. SPEC is a name with settings, such as `queue:capacity=2`; without one all are run. Every
-//! history that is judged wrongly is printed.
+//! `cargo run --release -p linpoint-check --example agreement random HISTORIES SEED [SPEC…]`: so many random
+//! histories in all; with `small [SPEC…]` instead every small one. SPEC is a name with settings, such as
+//! `queue:capacity=2`; without one all are run. Every history that is judged wrongly is printed.
 
 #[allow(dead_code)]
 #[path = "../tests/it/every.rs"]
@@ -175,7 +176,8 @@ fn keyed(parts: &[History]) -> History {
     whole
 }
 
-/// Puts rows into a random order. Operations of one process stay in theirs: it decides where their stamps are equal.
+/// Puts rows into a random order. Operations of one process stay in theirs: it decides where their stamps are
+/// equal.
 fn shuffle(rows: &mut [Operation], rng: &mut Rng) {
     for last in (1..rows.len()).rev() {
         let other = rng.below(last as u64 + 1) as usize;
@@ -217,7 +219,8 @@ fn judge(spec: &Builtin, history: &mut History, tally: &mut Tally) {
     }
 }
 
-/// What the depth-first engine says of a history of one object; nothing where operations of one process touch, which it reads more strictly.
+/// What the depth-first engine says of a history of one object; nothing where operations of one process
+/// touch, which it reads more strictly.
 fn depth_first(spec: &Builtin, history: &History) -> Option<bool> {
     let timeline = Timeline::of(&history.operations, Ties::Strict);
     if timeline.has_touching() || history.symbols.key_count() > 0 {

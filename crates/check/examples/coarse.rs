@@ -1,10 +1,12 @@
 //! Coarse clocks: generated histories with all stamps divided, against the same histories with fine stamps.
 //!
-//! `cargo run --release -p linpoint-check --example coarse -- [ops=N] [processes=8,16,32] [keys=0,100] [divide=100,1000] [order=log|return] [seconds=N] [SPEC]...`, or `file=HISTORY SPEC`
+//! `cargo run --release -p linpoint-check --example coarse -- [ops=N] [processes=8,16,32] [keys=0,100]
+//! [divide=100,1000] [order=log|return] [seconds=N] [SPEC]...`, or `file=HISTORY SPEC`
 //!
-//! Divided stamps make most operations touch the last one of their process. Rows stay as they came from the generator (`log`: the order in which they returned), or
-//! are sorted by their coarse stamps (`return`), so that only the processes tell what the clock does not. A line for each history: both verdicts,
-//! both times, and which engine.
+//! Divided stamps make most operations touch the last one of their process. Rows stay as they came from the
+//! generator (`log`: the order in which they returned), or are sorted by their coarse stamps (`return`), so
+//! that only the processes tell what the clock does not. A line for each history: both verdicts, both times,
+//! and which engine.
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
-//! Every history of up to four operations on up to three processes for every built-in specification, and random ones of up to
-//! twelve: the generic engine, the seed method and brute force must agree.
+//! Every history of up to four operations on up to three processes for every built-in specification, and
+//! random ones of up to twelve: the generic engine, the seed method and brute force must agree.
 //!
 //! Arguments are 0 and 1; where that makes more than 100,000 ways to fill a history in, only 0.
 //!
-//! `cargo run --release -p linpoint-check --example exhaustive [KIND…]`, minutes in all. Without an argument every specification
-//! is run.
+//! `cargo run --release -p linpoint-check --example exhaustive [KIND…]`, minutes in all. Without an argument
+//! every specification is run.
 
 #[allow(dead_code)]
 #[path = "../tests/it/every.rs"]
@@ -57,7 +57,8 @@ fn main() {
     assert_eq!(disagreements, 0);
 }
 
-/// Do all three give the same answer? Histories where operations of one process touch are judged where the orders agree.
+/// Do all three give the same answer? Histories where operations of one process touch are judged where the
+/// orders agree.
 fn agree(spec: &Builtin, history: &History) -> bool {
     let budget = Budget::unlimited();
     let (rows, symbols) = (&history.operations, &history.symbols);

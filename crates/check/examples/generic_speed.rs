@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p linpoint-check --example generic_speed`
 //!
-//! Histories are made by `play/history.rs`. One line an object: operations, seconds, configurations kept (most, mean).
+//! Histories are made by `play/history.rs`. One line an object: operations, seconds, configurations kept
+//! (most, mean).
 
 #[path = "play/history.rs"]
 mod play;

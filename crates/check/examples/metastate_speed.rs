@@ -4,9 +4,9 @@
 //! cargo run --release --example metastate_speed -- queue --processes 16 --ops 1000000 --values 16 --adds 0.5
 //! ```
 //!
-//! Histories are those of `linpoint generate`. `--bursts`: rounds in which all processes overlap. `--long N`: N more operations
-//! open from the beginning to the end. `--pending N`: the last N operations never answer. `--lost N`: about N operations anywhere
-//! never answer. `--spoil`: something at three quarters is wrong.
+//! Histories are those of `linpoint generate`. `--bursts`: rounds in which all processes overlap. `--long N`:
+//! N more operations open from the beginning to the end. `--pending N`: the last N operations never answer.
+//! `--lost N`: about N operations anywhere never answer. `--spoil`: something at three quarters is wrong.
 
 use std::time::Instant;
 

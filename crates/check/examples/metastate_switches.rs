@@ -1,9 +1,11 @@
-//! What each optimisation of the seed method (Dragicevic 2011) is worth, on priority queue histories of 2 to 6 threads.
+//! What each optimisation of the seed method (Dragicevic 2011) is worth, on priority queue histories of 2 to
+//! 6 threads.
 //!
 //! `cargo run --release -p linpoint-check --example metastate_switches`
 //!
-//! For each setting: metastates held while an event was handled (most), kept after it (most, mean), operations kept in them,
-//! and seconds. `>` marks a run that was stopped at the bound. The text reports about 10, 30, 100, 300 and 1000 metastates at most for 2, 3, 4, 5 and 6 threads.
+//! For each setting: metastates held while an event was handled (most), kept after it (most, mean),
+//! operations kept in them, and seconds. `>` marks a run that was stopped at the bound. The text reports
+//! about 10, 30, 100, 300 and 1000 metastates at most for 2, 3, 4, 5 and 6 threads.
 
 #[allow(dead_code)]
 #[path = "play/history.rs"]
@@ -80,7 +82,8 @@ fn main() {
     }
 }
 
-/// A linearizable history: threads that call again at once, intervals short and long, as an implementation with locks gives; priorities below 20, insertions and removals in balance.
+/// A linearizable history: threads that call again at once, intervals short and long, as an implementation
+/// with locks gives; priorities below 20, insertions and removals in balance.
 fn history(spec: &Builtin, threads: u64) -> History {
     let priority = |rng: &mut Rng| Value::Int(rng.below(20) as i64);
     let choose = |rng: &mut Rng| match rng.below(40) {

@@ -1,9 +1,12 @@
-//! What a monitor costs, phase by phase: `cargo run --release -p linpoint-check --example monitor_speed -- queue 16 1000000`.
+//! What a monitor costs, phase by phase: `cargo run --release -p linpoint-check --example monitor_speed --
+//! queue 16 1000000`.
 //!
-//! A history is generated, cut into pieces of 64k rows as a reader would deliver them, and fed to the first specialised
-//! engine of its specification. Printed are nanoseconds an operation, the best of several rounds, and the most bytes the engine held.
+//! A history is generated, cut into pieces of 64k rows as a reader would deliver them, and fed to the first
+//! specialised engine of its specification. Printed are nanoseconds an operation, the best of several rounds,
+//! and the most bytes the engine held.
 //!
-//! Further words: the share of empties, the share of insertions, and `deep` (of a stack: half of the operations push, then all is popped).
+//! Further words: the share of empties, the share of insertions, and `deep` (of a stack: half of the
+//! operations push, then all is popped).
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,9 @@
-//! The tests that drive one engine in small random steps and compare it with brute force, for as long as you like.
+//! The tests that drive one engine in small random steps and compare it with brute force, for as long as you
+//! like.
 //!
-//! `cargo run --release -p linpoint-check --example stepwise ENGINE HISTORIES SEED`, where ENGINE is `stack-monitor`,
-//! `queue-metastates`, `priority-queue-metastates` or `priority-queue-max-metastates`. The first history that is judged wrongly is
-//! printed.
+//! `cargo run --release -p linpoint-check --example stepwise ENGINE HISTORIES SEED`, where ENGINE is
+//! `stack-monitor`, `queue-metastates`, `priority-queue-metastates` or `priority-queue-max-metastates`. The
+//! first history that is judged wrongly is printed.
 
 #[allow(dead_code, unused_imports)]
 #[path = "../tests/it/metastates.rs"]

@@ -1,15 +1,16 @@
 //! The plain reference: try every order (Wing & Gong 1993), remember dead ends (Lowe 2017).
 //!
-//! A history is linearizable iff its completed operations, and some of its pending ones, can be put into an order that
-//! respects real time and that the specification accepts. This module searches for that order depth first: at
-//! each step any operation may come next that no operation still missing precedes. A pair (set of operations done, state) that
-//! led nowhere is never tried again.
+//! A history is linearizable iff its completed operations, and some of its pending ones, can be put into an
+//! order that respects real time and that the specification accepts. This module searches for that order
+//! depth first: at each step any operation may come next that no operation still missing precedes. A pair
+//! (set of operations done, state) that led nowhere is never tried again.
 //!
-//! The search has its own stack and looks only at rows around the present, so that a long history runs into its budget, not
-//! into the end of the thread's stack.
+//! The search has its own stack and looks only at rows around the present, so that a long history runs into
+//! its budget, not into the end of the thread's stack.
 //!
-//! It shares nothing with the other engines but rows and [`Spec`], reads stamps itself and honours the order of operations of one
-//! process at equal stamps exactly. It is the oracle of all tests, and it re-decides every minimised core.
+//! It shares nothing with the other engines but rows and [`Spec`], reads stamps itself and honours the order
+//! of operations of one process at equal stamps exactly. It is the oracle of all tests, and it re-decides
+//! every minimised core.
 
 use linpoint_history::{Call, Operation, ProcessId, Spec, Symbols, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -74,8 +75,8 @@ pub fn search_from<S: Spec>(
     })
 }
 
-/// Which rows may come next, given those that are done. A row waits for all that returned before its call, and for those of its
-/// process that returned at its call.
+/// Which rows may come next, given those that are done. A row waits for all that returned before its call,
+/// and for those of its process that returned at its call.
 struct InTime {
     by_call: Vec<usize>,
     /// Completed rows only.
@@ -144,7 +145,8 @@ impl<S: Spec> Searcher<'_, S> {
             if self.missing == 0 {
                 return Ok(true);
             }
-            // Also before the first step: whoever comes when the time is up gets no answer, however small the question.
+            // Also before the first step: whoever comes when the time is up gets no answer, however small the
+            // question.
             if steps.is_multiple_of(256) {
                 self.budget.check(self.dead_bytes)?;
             }

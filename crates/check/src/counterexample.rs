@@ -1,10 +1,12 @@
 //! From "this return cannot be explained" to a few operations that a person can look at.
 //!
-//! A core must be wrong for the same reason the history is: only deletions are allowed after which a correct history would
-//! still be correct. These are, for every specification, cutting the history at a moment (operations open then become pending)
-//! and leaving out operations that cannot change the state; and for queue, stack and priority queue leaving out every operation on some value,
-//! since a legal sequence stays legal without it; for priority queues also single operations on a value (`singles.rs`). The engines deliver a core they can argue for; this module makes
-//! it smaller where it can, has it decided once more by brute force, and finds the longest explanation of the rest.
+//! A core must be wrong for the same reason the history is: only deletions are allowed after which a correct
+//! history would still be correct. These are, for every specification, cutting the history at a moment
+//! (operations open then become pending) and leaving out operations that cannot change the state; and for
+//! queue, stack and priority queue leaving out every operation on some value, since a legal sequence stays
+//! legal without it; for priority queues also single operations on a value (`singles.rs`). The engines
+//! deliver a core they can argue for; this module makes it smaller where it can, has it decided once more by
+//! brute force, and finds the longest explanation of the rest.
 
 mod singles;
 mod start;
@@ -12,7 +14,9 @@ mod start;
 use std::time::{Duration, Instant};
 
 use linpoint_history::specs::codes;
-use linpoint_history::{Builtin, Call, Counterexample, Kind, Operation, Spec, Symbols, Value, ValueId};
+use linpoint_history::{
+    Builtin, Call, Counterexample, Kind, Operation, Spec, Symbols, Unexplained, Value, ValueId,
+};
 use rustc_hash::FxHashSet;
 
 use crate::brute::{self, Search};
@@ -91,7 +95,8 @@ pub fn build(
     } else {
         violation.reason
     };
-    Ok(Counterexample { core, start, prefix, impossible, explained: best, rechecked, reason })
+    let found = Unexplained { core, start, prefix, impossible, explained: best, reason };
+    Ok(Counterexample::new(found, rechecked))
 }
 
 /// So long, but not longer than the user's limits allow.
@@ -123,7 +128,8 @@ pub fn sentence(spec: &Builtin, symbols: &Symbols, op: &Operation) -> String {
     }
 }
 
-/// What is left of a history in memory after leaving out blocks of matched operations, if that is known for its kind.
+/// What is left of a history in memory after leaving out blocks of matched operations, if that is known for
+/// its kind.
 fn shrunk(
     spec: &Builtin,
     symbols: &Symbols,
@@ -136,8 +142,8 @@ fn shrunk(
     shrink::shrink(spec, symbols, &rows, at, patience(limits, PATIENCE))
 }
 
-/// All operations on the value of the failing one, if they are few and wrong by themselves: a collection stays right without all
-/// operations on the other values, and what a register never held it cannot show.
+/// All operations on the value of the failing one, if they are few and wrong by themselves: a collection
+/// stays right without all operations on the other values, and what a register never held it cannot show.
 fn own_value(
     spec: &Builtin,
     symbols: &Symbols,
@@ -153,7 +159,8 @@ fn own_value(
         Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::PriorityQueueMax
             if spec.initial.is_null() && all().all(|op| op.op() != codes::priority_queue::CHANGE_KEY) =>
         {
-            // A removal that never answered may have taken anything. That there was no room speaks of other values.
+            // A removal that never answered may have taken anything. That there was no room speaks of other
+            // values.
             let taken = |op: &Operation| op.is_pending() && op.arg.is_null();
             let refused = |op: &Operation| !op.is_pending() && op.result == ValueId::FALSE;
             let own = |op: &Operation| value_of(op) == Some(value) && !refused(op) || taken(op);
@@ -183,8 +190,8 @@ fn own_value(
 /// The history up to a moment, operations open then made pending; all of it if no return is named.
 fn beginning(feed: &Feed<'_>, at: Option<Operation>) -> Vec<Operation> {
     let rows = feed.in_memory().unwrap_or_default();
-    // Engines look ahead: what they say about a return may rest on the results of operations open then. Those must be in the
-    // core as they are, so the cut is where the last of them has returned.
+    // Engines look ahead: what they say about a return may rest on the results of operations open then. Those
+    // must be in the core as they are, so the cut is where the last of them has returned.
     let known = |at: Operation| rows.iter().filter(move |op| op.call <= at.ret).map(|op| op.ret).max();
     let end = at.and_then(known).unwrap_or(i64::MAX);
     rows.iter()
@@ -201,7 +208,8 @@ fn beginning(feed: &Feed<'_>, at: Option<Operation>) -> Vec<Operation> {
         .collect()
 }
 
-/// Leaves out what can be left out while the rest is still wrong. Where several errors meet, what goes first decides which of them is left; so it is tried from both ends.
+/// Leaves out what can be left out while the rest is still wrong. Where several errors meet, what goes first
+/// decides which of them is left; so it is tried from both ends.
 fn smaller(spec: &Builtin, symbols: &Symbols, core: Vec<Operation>, budget: &Budget) -> Vec<Operation> {
     let wrong = |rows: &[Operation]| {
         matches!(brute::search(spec, rows, symbols, budget), Ok(Search::NotLinearizable(_)))
@@ -257,7 +265,8 @@ fn units(spec: &Builtin, symbols: &Symbols, core: &[Operation]) -> Vec<Vec<usize
     units
 }
 
-/// May all operations on one value be left out? Not while a removal with an unknown result is about, and not with a bound.
+/// May all operations on one value be left out? Not while a removal with an unknown result is about, and not
+/// with a bound.
 fn by_value(spec: &Builtin, core: &[Operation]) -> bool {
     use Kind::{Deque, List, Multiset, PriorityQueue, PriorityQueueMax, Queue, Set, Stack};
     let removal_pending = core.iter().any(|op| op.is_pending() && op.arg.is_null());
@@ -279,8 +288,8 @@ fn value_of(op: &Operation) -> Option<ValueId> {
     (!op.is_pending() && !op.result.is_null()).then_some(op.result)
 }
 
-/// The operation to point at: the one the engine stopped at if it is in the core, or the first to return of those that
-/// stayed unexplained.
+/// The operation to point at: the one the engine stopped at if it is in the core, or the first to return of
+/// those that stayed unexplained.
 fn impossible(core: &[Operation], explained: &[usize], at: Option<Operation>) -> Option<usize> {
     let left = |i: &usize| !explained.contains(i) && !core[*i].is_pending();
     let named = at.and_then(|at| core.iter().position(|op| *op == at)).filter(|_| explained.is_empty());

@@ -1,10 +1,13 @@
 //! From a history to a verdict: split it into objects, try engines, recheck, explain.
 //!
-//! Linearizability is local (Herlihy & Wing 1990): a history of several objects is linearizable iff each object's part is. So a
-//! history with keys is checked part by part, on as many cores as there are, and the first part that is violated decides. So is
-//! a map, entry by entry, as long as nobody asks for its size. A long history of one object is split by time where one core would take long, or by value where that is asked for ([`pieces`]).
+//! Linearizability is local (Herlihy & Wing 1990): a history of several objects is linearizable iff each
+//! object's part is. So a history with keys is checked part by part, on as many cores as there are, and the
+//! first part that is violated decides. So is a map, entry by entry, as long as nobody asks for its size. A
+//! long history of one object is split by time where one core would take long, or by value where that is
+//! asked for ([`pieces`]).
 //!
-//! Where operations of one process touch (`a.ret == b.call`) real time is no interval order, and objects are not independent: [`touching`].
+//! Where operations of one process touch (`a.ret == b.call`) real time is no interval order, and objects are
+//! not independent: [`touching`].
 
 mod limited;
 mod objects;
@@ -70,8 +73,8 @@ impl Default for Options {
     }
 }
 
-/// What a search may hold unless somebody says otherwise: with one on each of a few cores, a fraction of any machine. A history that needs
-/// more is hardly ever decided with more.
+/// What a search may hold unless somebody says otherwise: with one on each of a few cores, a fraction of any
+/// machine. A history that needs more is hardly ever decided with more.
 pub const SEARCH_BYTES: usize = 1 << 30;
 
 impl Options {
@@ -84,7 +87,8 @@ impl Options {
     }
 }
 
-/// When a long history of one object is split over the threads. A split that comes to nothing costs its time, see `decide/pieces.rs`.
+/// When a long history of one object is split over the threads. A split that comes to nothing costs its time,
+/// see `decide/pieces.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// One thread has all of it.
@@ -111,7 +115,8 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The engine that gave it; several, if parts took different ones.
     pub engine: String,
-    /// Why it was this engine's turn: who was tried before, and why that one did not decide. Empty if it was the first choice.
+    /// Why it was this engine's turn: who was tried before, and why that one did not decide. Empty if it was
+    /// the first choice.
     pub because: String,
     /// Operations, completed and pending.
     pub operations: u64,

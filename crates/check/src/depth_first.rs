@@ -1,21 +1,27 @@
 //! One order, depth first: the operation that must return first goes first.
 //!
-//! The metastates keep every configuration and go on with all of them; where there are very many that is slow, although most of them would do.
-//! This engine follows one, as Wing & Gong (1993) do, and turns back where it leads nowhere. Dead ends are remembered (Lowe 2017). What differs
-//! from [`crate::brute`], which stays as plain as it is:
+//! The metastates keep every configuration and go on with all of them; where there are very many that is
+//! slow, although most of them would do. This engine follows one, as Wing & Gong (1993) do, and turns back
+//! where it leads nowhere. Dead ends are remembered (Lowe 2017). What differs from [`crate::brute`], which
+//! stays as plain as it is:
 //!
-//! - **Earliest return first.** Of the operations that may come next, the one that returns first is tried first. It must take effect before anything
-//!   that is called later, so to put it off only helps where something else has to come before it.
-//! - **Looking is free.** An operation that can never change the state takes effect as soon as the state allows it. Any order in which it
-//!   comes later is still an order with it moved here: nothing it passes sees it, and it was called.
-//! - **Equals.** Of operations that are called and have the same name, argument and result (and process, where that matters), only the one that returns first is
-//!   tried. Exchanging two of them changes no state, and leaves the one with more time.
+//! - **Earliest return first.** Of the operations that may come next, the one that returns first is tried
+//!   first. It must take effect before anything that is called later, so to put it off only helps where
+//!   something else has to come before it.
+//! - **Looking is free.** An operation that can never change the state takes effect as soon as the state
+//!   allows it. Any order in which it comes later is still an order with it moved here: nothing it passes
+//!   sees it, and it was called.
+//! - **Equals.** Of operations that are called and have the same name, argument and result (and process,
+//!   where that matters), only the one that returns first is tried. Exchanging two of them changes no state,
+//!   and leaves the one with more time.
 //! - States are numbers and steps are asked for once ([`Machine`]).
 //!
-//! **What it concludes.** An order is only an order once the recheck has replayed it. That there is none is concluded where
-//! everything was tried. A dead end is the first missing return, the set of operations done beyond it and the state: what may
-//! follow depends on nothing else. So the search never goes past the furthest return it has reached: that return has no explanation, and
-//! the history up to it none. Where states are too many to remember them all, older choices are made final; then an end of the search proves nothing, and the engine says so.
+//! **What it concludes.** An order is only an order once the recheck has replayed it. That there is none is
+//! concluded where everything was tried. A dead end is the first missing return, the set of operations done
+//! beyond it and the state: what may follow depends on nothing else. So the search never goes past the
+//! furthest return it has reached: that return has no explanation, and the history up to it none. Where
+//! states are too many to remember them all, older choices are made final; then an end of the search proves
+//! nothing, and the engine says so.
 
 mod dead;
 mod foresight;
@@ -128,7 +134,8 @@ pub enum Found {
     GaveUp,
 }
 
-/// Searches for an order, in at most `patience` steps; `furthest` becomes the first return that none of those tried explains. What `foresight` rules out is not tried.
+/// Searches for an order, in at most `patience` steps; `furthest` becomes the first return that none of those
+/// tried explains. What `foresight` rules out is not tried.
 pub fn search<S: Spec>(
     spec: S,
     problem: &Problem<'_>,
@@ -343,7 +350,8 @@ impl<S: Spec> Search<'_, S> {
         let to = (self.ahead as usize).div_ceil(64).max(from);
         let pending = self.completed as usize / 64;
         self.beyond.clear();
-        // A word may hold both kinds; what comes after the last completed operation is all there, so that the two parts are told apart.
+        // A word may hold both kinds; what comes after the last completed operation is all there, so that the
+        // two parts are told apart.
         self.beyond.extend_from_slice(&self.done[from..to.min(pending)]);
         self.beyond.extend_from_slice(&self.done[pending..]);
     }

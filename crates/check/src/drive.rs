@@ -1,8 +1,8 @@
-//! Runs one engine over one history: loads rows, lets the engine explain them, rechecks the order it gives, forgets what
-//! is settled.
+//! Runs one engine over one history: loads rows, lets the engine explain them, rechecks the order it gives,
+//! forgets what is settled.
 //!
-//! Memory holds one chunk of rows, the rows the engine has not explained yet, and the rows that are explained but do not stand in the
-//! order yet (an enqueue whose neighbours are still undecided).
+//! Memory holds one chunk of rows, the rows the engine has not explained yet, and the rows that are explained
+//! but do not stand in the order yet (an enqueue whose neighbours are still undecided).
 
 mod draft;
 mod judge;

@@ -1,9 +1,9 @@
 //! What every engine is: something that explains one return after another, in bounded steps.
 //!
-//! The driver loads rows into a [`Timeline`] and says how far they are complete: before it asks for the returns below
-//! `upto` to be explained, every operation that was called by then is loaded (`earliest <= i` for some `i < upto`), with
-//! its result, even if it returns later. Engines write the order they found into a [`Witness`]; they may lag behind, but by
-//! the end every completed operation stands in it exactly once.
+//! The driver loads rows into a [`Timeline`] and says how far they are complete: before it asks for the
+//! returns below `upto` to be explained, every operation that was called by then is loaded (`earliest <= i`
+//! for some `i < upto`), with its result, even if it returns later. Engines write the order they found into a
+//! [`Witness`]; they may lag behind, but by the end every completed operation stands in it exactly once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -43,11 +43,12 @@ pub trait Engine {
         witness: &mut Witness,
     ) -> Result<(), Stop>;
 
-    /// All rows were given and explained; what is left over (pending operations, elements never removed) is settled.
+    /// All rows were given and explained; what is left over (pending operations, elements never removed) is
+    /// settled.
     fn finish(&mut self, cx: &Context<'_>, timeline: &Timeline, witness: &mut Witness) -> Result<(), Stop>;
 
-    /// Is there more to be settled at the end? Then [`Engine::finish`] is called again, once what it wrote was taken: all that is
-    /// left over need not be in memory a second time.
+    /// Is there more to be settled at the end? Then [`Engine::finish`] is called again, once what it wrote
+    /// was taken: all that is left over need not be in memory a second time.
     fn has_more(&self) -> bool {
         false
     }
@@ -57,14 +58,14 @@ pub trait Engine {
         0
     }
 
-    /// How many returns are explained so far, where that is not what it was asked for: in the middle of a step, or in an engine that only collects
-    /// rows until the end.
+    /// How many returns are explained so far, where that is not what it was asked for: in the middle of a
+    /// step, or in an engine that only collects rows until the end.
     fn explained(&self) -> Option<u32> {
         None
     }
 
-    /// Operations below this that do not stand in the order yet will come with their rows ([`Edit::Fill`]), so that nobody
-    /// else needs to remember these.
+    /// Operations below this that do not stand in the order yet will come with their rows ([`Edit::Fill`]),
+    /// so that nobody else needs to remember these.
     fn carries_below(&self) -> u32 {
         0
     }
@@ -72,16 +73,17 @@ pub trait Engine {
 
 /// The order found, as far as it is known. The driver takes what is in it after each step.
 ///
-/// Most engines only ever add at the end. One that must leave an operation open for long (a stack does not know where the push of
-/// an element belongs until the element leaves) marks *holes* in the order, and later adds operations behind a hole or
-/// closes it. By the end all holes are closed.
+/// Most engines only ever add at the end. One that must leave an operation open for long (a stack does not
+/// know where the push of an element belongs until the element leaves) marks *holes* in the order, and later
+/// adds operations behind a hole or closes it. By the end all holes are closed.
 #[derive(Clone, Debug, Default)]
 pub struct Witness {
     /// Operations in the order of taking effect, to be added at the end of what was given before.
     pub order: Vec<OpId>,
     /// Holes between the operations of `order`, in order of their place.
     pub holes: Vec<Hole>,
-    /// What happens to holes, given now or before, in this order; how much of it before a hole is made, the hole says.
+    /// What happens to holes, given now or before, in this order; how much of it before a hole is made, the
+    /// hole says.
     pub edits: Vec<Edit>,
 }
 
@@ -99,8 +101,8 @@ pub struct Hole {
 /// What happens to a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// An operation is put right behind the hole, before all that stands there already. Its row comes along, since the timeline
-    /// may have released it.
+    /// An operation is put right behind the hole, before all that stands there already. Its row comes along,
+    /// since the timeline may have released it.
     Fill {
         /// Which hole.
         hole: u32,
@@ -174,8 +176,8 @@ pub enum Stop {
 pub struct Violation {
     /// The operation that finds no place.
     pub at: OpId,
-    /// Operations that alone cannot be explained, if the engine knows them. Copies, since the timeline may have released
-    /// them. Empty: the history up to the return of `at` is meant.
+    /// Operations that alone cannot be explained, if the engine knows them. Copies, since the timeline may
+    /// have released them. Empty: the history up to the return of `at` is meant.
     pub core: Vec<Operation>,
     /// One sentence, if the engine has one.
     pub reason: String,
@@ -223,13 +225,14 @@ impl Budget {
         Budget { deadline: Some(self.deadline.map_or(soon, |deadline| deadline.min(soon))), ..self.clone() }
     }
 
-    /// Stops an engine that holds `bytes` now, if a limit is reached. Costs a look at the clock: ask every thousand steps.
+    /// Stops an engine that holds `bytes` now, if a limit is reached. Costs a look at the clock: ask every
+    /// thousand steps.
     pub fn check(&self, bytes: usize) -> Result<(), Stop> {
         self.limit(bytes).map_or(Ok(()), |limit| Err(Stop::Limit(limit)))
     }
 
-    /// As [`Budget::check`], but takes `bytes` for all there is: for engines that ask often, under a driver that asks for the whole
-    /// process now and then.
+    /// As [`Budget::check`], but takes `bytes` for all there is: for engines that ask often, under a driver
+    /// that asks for the whole process now and then.
     pub fn check_own(&self, bytes: usize) -> Result<(), Stop> {
         if self.is_too_much(bytes) {
             return Err(Stop::Limit(Limit::Memory));
@@ -256,7 +259,8 @@ impl Budget {
         self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
-    /// The limit that is reached with `more` bytes than there are now: to be asked before a large piece is taken.
+    /// The limit that is reached with `more` bytes than there are now: to be asked before a large piece is
+    /// taken.
     pub fn limit_with(&self, more: usize) -> Option<Limit> {
         let full = |limit| resident_bytes().is_some_and(|resident| resident.saturating_add(more) > limit);
         if self.memory_bytes.is_some_and(full) {
@@ -332,8 +336,8 @@ impl Racer {
         self.race.is_over.load(Ordering::Relaxed)
     }
 
-    /// Does none of the others hold more? Memory is the process's, so when there is too much of it, the one that has most stops, and
-    /// the others go on with what it gives back.
+    /// Does none of the others hold more? Memory is the process's, so when there is too much of it, the one
+    /// that has most stops, and the others go on with what it gives back.
     fn is_largest(&self, bytes: usize) -> bool {
         let own = &self.race.bytes[self.lane];
         // Where an engine asks for the time alone, it says nothing of its size.

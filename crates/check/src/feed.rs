@@ -1,12 +1,14 @@
 //! Where rows come from: memory, or a file read twice.
 //!
-//! Engines want operations in order of return, and before return i is explained they want to have seen every operation
-//! called by then ([`crate::engine`]). A log in order of return keeps an operation back until it returns, so a reader that stands
-//! at line n cannot know what is still open. Therefore each chunk of rows comes with its *floor*: no operation in a later chunk was
-//! called before it. Floors cost one number a chunk, and one pass over the rows.
+//! Engines want operations in order of return, and before return i is explained they want to have seen every
+//! operation called by then ([`crate::engine`]). A log in order of return keeps an operation back until it
+//! returns, so a reader that stands at line n cannot know what is still open. Therefore each chunk of rows
+//! comes with its *floor*: no operation in a later chunk was called before it. Floors cost one number a
+//! chunk, and one pass over the rows.
 //!
-//! Short histories, and files in any other order, are held in memory (32 bytes an operation). A long file in order of return is read
-//! once for its floors and its pending operations, and then once more for every engine that is tried.
+//! Short histories, and files in any other order, are held in memory (32 bytes an operation). A long file in
+//! order of return is read once for its floors and its pending operations, and then once more for every
+//! engine that is tried.
 
 use std::borrow::Cow;
 use std::collections::BinaryHeap;
@@ -83,8 +85,8 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Finds its first gap; `rows` are in order of return, the first is number `base`, those before it returned before the call, and
-    /// all that returned at the call are among them.
+    /// Finds its first gap; `rows` are in order of return, the first is number `base`, those before it
+    /// returned before the call, and all that returned at the call are among them.
     fn new(op: Operation, rows: &[Operation], base: u32) -> Pending {
         let gap = rows.partition_point(|done| done.ret < op.call);
         let touching = rows[gap..].iter().take_while(|done| done.ret == op.call);
@@ -168,8 +170,8 @@ impl<'a> Feed<'a> {
         Feed::sorted(Cow::Borrowed(rows), pending)
     }
 
-    /// Reads a history; streams it if it is long and in order. `progress` hears how many rows were read; `guard` is asked before they are
-    /// put in order.
+    /// Reads a history; streams it if it is long and in order. `progress` hears how many rows were read;
+    /// `guard` is asked before they are put in order.
     pub fn read(
         open: &'a Open<'a>,
         symbols: &mut Symbols,
@@ -264,7 +266,8 @@ impl<'a> Feed<'a> {
     /// The most operations open at one moment, as far as rows are in memory.
     pub fn widest(&self) -> usize {
         let rows = self.in_memory().unwrap_or_default();
-        // From the last return to the first: what is open there was called before it. There may be no room for a copy of the rows.
+        // From the last return to the first: what is open there was called before it. There may be no room
+        // for a copy of the rows.
         let mut open: BinaryHeap<i64> = BinaryHeap::new();
         let mut widest = 0;
         for op in self.pending.iter().map(|pending| &pending.op).chain(rows.iter().rev()) {

@@ -1,19 +1,22 @@
 //! A second decision procedure, plain enough to be believed: every configuration, event after event.
 //!
-//! A *configuration* is a state and the set of open operations that took effect on the way to it; what returned took effect in all of
-//! them. Calls and returns are taken in order of their stamps, calls before returns of the same stamp. At the return of f every sequence of open
-//! operations that ends in f is tried from every configuration that lacks f (Lowe 2017: just in time). No more is done before
-//! the next return, since an operation that is not needed yet may as well take effect later.
+//! A *configuration* is a state and the set of open operations that took effect on the way to it; what
+//! returned took effect in all of them. Calls and returns are taken in order of their stamps, calls before
+//! returns of the same stamp. At the return of f every sequence of open operations that ends in f is tried
+//! from every configuration that lacks f (Lowe 2017: just in time). No more is done before the next return,
+//! since an operation that is not needed yet may as well take effect later.
 //!
-//! Three rules besides, each a line to argue. An operation that can never change the state is placed as soon as it fits. A pending operation that
-//! only looks is left out. Of two configurations that differ only in that one used more pending operations, the other one is kept, since it may
-//! leave them out for good.
+//! Three rules besides, each a line to argue. An operation that can never change the state is placed as soon
+//! as it fits. A pending operation that only looks is left out. Of two configurations that differ only in
+//! that one used more pending operations, the other one is kept, since it may leave them out for good.
 //!
-//! **What it is for.** It shares no code with the engines and rechecks their violations where brute force cannot. And it finds where a
-//! counterexample may start: whenever a single configuration is left, *every* explanation of the history passes through it. So if what is
-//! then open and missing, and what comes later, has no order from its state, the history has none (`docs/soundness.md`, "Starts").
+//! **What it is for.** It shares no code with the engines and rechecks their violations where brute force
+//! cannot. And it finds where a counterexample may start: whenever a single configuration is left, *every*
+//! explanation of the history passes through it. So if what is then open and missing, and what comes later,
+//! has no order from its state, the history has none (`docs/soundness.md`, "Starts").
 //!
-//! Real time is read from stamps as brute force does, the order of touching operations of one process included.
+//! Real time is read from stamps as brute force does, the order of touching operations of one process
+//! included.
 
 mod table;
 

@@ -1,15 +1,20 @@
-//! A search that follows a plan: an order that respects stamps, mended where operations of one process stand in it the wrong way round.
+//! A search that follows a plan: an order that respects stamps, mended where operations of one process stand
+//! in it the wrong way round.
 //!
-//! Where a clock is coarse an operation is often called at the stamp at which its process's last one returned. The two follow one another, operations of
-//! different processes that meet at a stamp are concurrent, and that is no interval order (`docs/soundness.md`, "Touching"). The engines explain
-//! a history as if touching operations were concurrent; what they find is the *plan*. This search looks for an order of all operations, of all
-//! objects, that respects both stamps and processes:
+//! Where a clock is coarse an operation is often called at the stamp at which its process's last one
+//! returned. The two follow one another, operations of different processes that meet at a stamp are
+//! concurrent, and that is no interval order (`docs/soundness.md`, "Touching"). The engines explain a history
+//! as if touching operations were concurrent; what they find is the *plan*. This search looks for an order of
+//! all operations, of all objects, that respects both stamps and processes:
 //!
-//! - Each process has one operation that may come next, its *head*. It may come if it was called by the time of the first missing return.
-//! - Heads are tried in the order in which the plan wants something of their process: where the plan's next operation waits for an earlier one of its process,
-//!   that one is pulled forward.
-//! - What only looks takes effect as soon as it fits, and so does a removal where no value is inserted twice: nothing is lost by it.
-//! - What could not leave in time does not go in (`ahead.rs`), and what would be overwritten before it is read is not written (`clusters.rs`, `members.rs`).
+//! - Each process has one operation that may come next, its *head*. It may come if it was called by the time
+//!   of the first missing return.
+//! - Heads are tried in the order in which the plan wants something of their process: where the plan's next
+//!   operation waits for an earlier one of its process, that one is pulled forward.
+//! - What only looks takes effect as soon as it fits, and so does a removal where no value is inserted twice:
+//!   nothing is lost by it.
+//! - What could not leave in time does not go in (`ahead.rs`), and what would be overwritten before it is
+//!   read is not written (`clusters.rs`, `members.rs`).
 //! - A dead end is the set of operations done and what the objects hold, by a fingerprint of 128 bits.
 //!
 //! Where everything was tried there is no order. A plan, good or bad, changes nothing but the time it takes.
@@ -33,7 +38,8 @@ use crate::engine::{Budget, Stop};
 /// A history of any number of objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
-    /// The completed operations in order of return, those of one process in its order; then those that never returned.
+    /// The completed operations in order of return, those of one process in its order; then those that never
+    /// returned.
     pub rows: &'a [Operation],
     /// How many have completed.
     pub completed: usize,

@@ -1,9 +1,10 @@
 //! Decides whether a history is linearizable.
 //!
-//! Rows arrive in order of return and become a [`Timeline`]; an [`Engine`] explains one return after another and
-//! writes down the order it found; the recheck replays that order through the specification. All engines are
-//! one forward pass, so that the same code checks a file and a live stream.
+//! Rows arrive in order of return and become a [`Timeline`]; an [`Engine`] explains one return after another
+//! and writes down the order it found; the recheck replays that order through the specification. All engines
+//! are one forward pass, so that the same code checks a file and a live stream.
 
+pub mod attempts;
 pub mod brute;
 pub mod counterexample;
 pub mod decide;
@@ -17,6 +18,7 @@ pub mod metastate;
 pub mod monitor;
 mod one_pass;
 pub mod online;
+pub mod orders;
 pub mod portfolio;
 pub mod recheck;
 pub mod relax;

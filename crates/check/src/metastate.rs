@@ -1,14 +1,16 @@
 //! Metastates (Dragicevic 2011): all ways to explain the past, kept as few small configurations.
 //!
-//! A *configuration* is what remains of one way to explain the returns seen so far: the state of the object and which
-//! of the operations open *now* already took effect. Everything that returned took effect in every configuration, so
-//! the bits are over open operations only, never over the whole history. Engines differ in how they write the state:
-//! what a type leaves open (the order of concurrent enqueues, the moment of an insertion) is not written at all.
+//! A *configuration* is what remains of one way to explain the returns seen so far: the state of the object
+//! and which of the operations open *now* already took effect. Everything that returned took effect in every
+//! configuration, so the bits are over open operations only, never over the whole history. Engines differ in
+//! how they write the state: what a type leaves open (the order of concurrent enqueues, the moment of an
+//! insertion) is not written at all.
 //!
-//! What they share: operations take effect only when some return forces them (lazy); what only reads is marked as soon
-//! as the state allows it (eager); of equal open operations the one that returns first goes first; a configuration that
-//! another one reaches by a step it may still take is dropped (implied); one whose every future is also a
-//! future of another is dropped (dominated). `docs/soundness.md` has the arguments.
+//! What they share: operations take effect only when some return forces them (lazy); what only reads is
+//! marked as soon as the state allows it (eager); of equal open operations the one that returns first goes
+//! first; a configuration that another one reaches by a step it may still take is dropped (implied); one
+//! whose every future is also a future of another is dropped (dominated). `docs/soundness.md` has the
+//! arguments.
 
 pub mod ahead;
 pub mod changing_keys;
@@ -55,8 +57,8 @@ impl Crowd {
     }
 }
 
-/// Return `id` of a collection whose insertions have an argument and whose removals have none cannot be explained. Which operations
-/// are to blame is left to [`shrink`].
+/// Return `id` of a collection whose insertions have an argument and whose removals have none cannot be
+/// explained. Which operations are to blame is left to [`shrink`].
 fn no_place(cx: &Context<'_>, op: &Operation, id: u32) -> Stop {
     let name = cx.spec.signature().decl(op.op()).name;
     let answer = cx.symbols.value(op.result);

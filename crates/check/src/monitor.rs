@@ -1,9 +1,11 @@
-//! Monitors: engines for one kind of object each, fast because they know it and because no value is inserted twice.
+//! Monitors: engines for one kind of object each, fast because they know it and because no value is inserted
+//! twice.
 //!
-//! Where no value is inserted twice, an answer names the insertion it rests on, and linearizability of a collection becomes
-//! a question about intervals (Lee & Mathur 2025; Abdulla et al. 2025; for queues already Henzinger, Sezgin &
-//! Vafeiadis 2013). Each monitor is one forward pass over the [`Timeline`](crate::Timeline), holds what is inside the collection and what is open, and
-//! writes the explaining order as it goes. What it cannot decide, above all a value that is inserted twice, it says
+//! Where no value is inserted twice, an answer names the insertion it rests on, and linearizability of a
+//! collection becomes a question about intervals (Lee & Mathur 2025; Abdulla et al. 2025; for queues already
+//! Henzinger, Sezgin & Vafeiadis 2013). Each monitor is one forward pass over the
+//! [`Timeline`](crate::Timeline), holds what is inside the collection and what is open, and writes the
+//! explaining order as it goes. What it cannot decide, above all a value that is inserted twice, it says
 //! (`Stop::Unsupported`), and another engine takes over. `docs/soundness.md` has the arguments.
 
 pub mod deque;

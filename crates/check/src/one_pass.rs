@@ -1,10 +1,13 @@
-//! One pass over a log in order of return, for the case that most logs are: linearizable, one object, nothing pending.
+//! One pass over a log in order of return, for the case that most logs are: linearizable, one object, nothing
+//! pending.
 //!
-//! An engine may go up to the oldest call that is still to be seen ([`crate::engine`]), and a log in order of return shows a call only
-//! when its operation returns. But the operations of one process follow one another, so nothing that a known process still has
-//! to show was called before its last return; the least of these last returns is a good *guess* at the oldest call to come. The guess fails when a process shows up
-//! late, when one stops early for long, or when an operation never returned. Then, and whenever the outcome is anything but an order that passed its recheck,
-//! this pass is forgotten, and [`crate::decide`] begins again with what is certain ([`crate::feed`]).
+//! An engine may go up to the oldest call that is still to be seen ([`crate::engine`]), and a log in order of
+//! return shows a call only when its operation returns. But the operations of one process follow one another,
+//! so nothing that a known process still has to show was called before its last return; the least of these
+//! last returns is a good *guess* at the oldest call to come. The guess fails when a process shows up late,
+//! when one stops early for long, or when an operation never returned. Then, and whenever the outcome is
+//! anything but an order that passed its recheck, this pass is forgotten, and [`crate::decide`] begins again
+//! with what is certain ([`crate::feed`]).
 //!
 //! Nothing rests on the guess: the recheck looks at every stamp, whatever the engine was told.
 
@@ -24,8 +27,8 @@ pub(crate) struct Explained {
     pub(crate) operations: u64,
 }
 
-/// Tries to explain the rows of `reader` with `engine`; `None` if there is any doubt about anything. No more than `hold`
-/// rows wait for their turn.
+/// Tries to explain the rows of `reader` with `engine`; `None` if there is any doubt about anything. No more
+/// than `hold` rows wait for their turn.
 pub(crate) fn explain(
     reader: &mut dyn Reader,
     engine: &mut dyn Engine,

@@ -1,24 +1,24 @@
 //! Events one at a time: the same engines beside a running system.
 //!
-//! A call says that an operation is open, a return says what it answered. An engine may explain return i once every operation
-//! called by then is known with its result ([`crate::engine`]), so the *mark* it may go up to is the oldest call still open.
-//! Each event is answered with what is known about everything before the mark; memory holds what lies after it, and what
-//! the engine keeps of live elements.
+//! A call says that an operation is open, a return says what it answered. An engine may explain return i once
+//! every operation called by then is known with its result ([`crate::engine`]), so the *mark* it may go up to
+//! is the oldest call still open. Each event is answered with what is known about everything before the mark;
+//! memory holds what lies after it, and what the engine keeps of live elements.
 //!
-//! One operation that hangs stops the mark, and what follows it piles up. [`Online::lost`] declares it pending: it may or may not
-//! have taken effect, and the mark moves on.
+//! One operation that hangs stops the mark, and what follows it piles up. [`Online::lost`] declares it
+//! pending: it may or may not have taken effect, and the mark moves on.
 //!
-//! A stream cannot be started again, so the engine is chosen at the beginning: one that takes repeated values,
-//! unless [`Promise::Distinct`] says that there are none. Should it meet an operation or a value that it does not know, the next one takes
-//! over where the past is still known (`restart.rs`).
+//! A stream cannot be started again, so the engine is chosen at the beginning: one that takes repeated
+//! values, unless [`Promise::Distinct`] says that there are none. Should it meet an operation or a value that
+//! it does not know, the next one takes over where the past is still known (`restart.rs`).
 
 mod restart;
 
 use std::collections::BTreeSet;
 
 use linpoint_history::{
-    Basis, Builtin, Counterexample, OpCode, Operation, ProcessId, Signature, Spec, Start, Symbols, Unknown,
-    Value, Verdict,
+    Basis, Builtin, Counterexample, OpCode, Operation, ProcessId, Signature, Spec, Start, Symbols,
+    Unexplained, Unknown, Value, Verdict,
 };
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -39,7 +39,8 @@ pub enum Promise {
     /// Nothing.
     #[default]
     None,
-    /// No value is inserted or written twice: a monitor will do. If the promise is broken the answer is `unknown`.
+    /// No value is inserted or written twice: a monitor will do. If the promise is broken the answer is
+    /// `unknown`.
     Distinct,
 }
 
@@ -210,7 +211,8 @@ impl Online {
         Ok(self.status())
     }
 
-    /// Has any operation returned? If not there is nothing to check, and that is what [`Online::finish`] says.
+    /// Has any operation returned? If not there is nothing to check, and that is what [`Online::finish`]
+    /// says.
     pub fn has_returns(&self) -> bool {
         self.returned > 0
     }
@@ -320,8 +322,9 @@ impl Online {
             Verdict::Violated(example) => match &mut example.start {
                 Some(start) => start.operations += before,
                 None => {
-                    let state = self.spec.show(&self.spec.initial());
-                    example.start = Some(Start { state, operations: before });
+                    let state = self.spec.initial();
+                    let shown = self.spec.show(&state);
+                    example.start = Some(Start { state: Some(state), shown, operations: before });
                 }
             },
             Verdict::Unknown(Unknown::Time { decided, .. } | Unknown::Memory { decided, .. }) => {
@@ -344,15 +347,17 @@ fn verdict(spec: &Builtin, symbols: &Symbols, engine: &str, ended: Result<Ended,
             match counterexample::build(spec, symbols, &Feed::of(Vec::new()), violation, at, engine, &budget)
             {
                 Ok(example) if !example.core.is_empty() => Verdict::Violated(example),
-                _ => Verdict::Violated(Counterexample {
-                    core: rows,
-                    start: None,
-                    prefix: Vec::new(),
-                    impossible: at.map(|_| 0),
-                    explained: Vec::new(),
-                    rechecked: false,
-                    reason,
-                }),
+                _ => {
+                    let found = Unexplained {
+                        core: rows,
+                        start: None,
+                        prefix: Vec::new(),
+                        impossible: at.map(|_| 0),
+                        explained: Vec::new(),
+                        reason,
+                    };
+                    Verdict::Violated(Counterexample::new(found, false))
+                }
             }
         }
         Ok(Ended::Limit { limit: Limit::Time | Limit::Overtaken, decided }) => {

@@ -1,8 +1,8 @@
 //! Which engines are tried on a history, in which order, and why.
 //!
-//! `auto` begins with the fastest engine that may decide a history of this specification and goes on to more general ones
-//! when it meets something it does not handle (a value inserted twice, say). The answer names the engine that decided and
-//! why it was its turn.
+//! `auto` begins with the fastest engine that may decide a history of this specification and goes on to more
+//! general ones when it meets something it does not handle (a value inserted twice, say). The answer names
+//! the engine that decided and why it was its turn.
 
 use linpoint_history::{Builtin, Kind};
 
@@ -45,15 +45,16 @@ pub struct Candidate {
     pub make: fn(&Builtin) -> Box<dyn Engine + Send>,
     /// What kind it is.
     pub choice: Choice,
-    /// Does a violation it reports rest on no value being inserted twice, anywhere in the history? An engine that looks ahead may
-    /// report one before it meets the repetition.
+    /// Does a violation it reports rest on no value being inserted twice, anywhere in the history? An engine
+    /// that looks ahead may report one before it meets the repetition.
     pub distinct: bool,
     /// May it take very long on a history on which another is quick? Such engines race ([`crate::decide`]).
     pub races: bool,
 }
 
 impl Candidate {
-    /// May it take exponential time? The others take about linear time, or say at once that a history is not for them.
+    /// May it take exponential time? The others take about linear time, or say at once that a history is not
+    /// for them.
     pub fn may_take_long(&self) -> bool {
         self.races || self.choice == Choice::Brute
     }
@@ -79,8 +80,9 @@ pub fn candidates(spec: &Builtin, choice: Choice) -> Vec<Candidate> {
     all
 }
 
-/// The engines for a stream, which cannot be started again: the first is the one that takes what is usual in streams of this
-/// object (where values are promised to be distinct, the monitor), the last one takes everything.
+/// The engines for a stream, which cannot be started again: the first is the one that takes what is usual in
+/// streams of this object (where values are promised to be distinct, the monitor), the last one takes
+/// everything.
 pub fn for_stream(spec: &Builtin, distinct: bool, index: usize) -> Option<Box<dyn Engine + Send>> {
     // These engines know some operations of their object only, or look at the whole history.
     use Kind::{CasRegister, Counter, Deque, Kv, Map, RmwRegister};
@@ -92,7 +94,8 @@ pub fn for_stream(spec: &Builtin, distinct: bool, index: usize) -> Option<Box<dy
     engines.chain([general]).nth(index).map(|candidate| (candidate.make)(spec))
 }
 
-/// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its own.
+/// The engines of one kind of object, best first: the monitor for distinct values, then metastates of its
+/// own.
 fn specialised(kind: Kind) -> Vec<Candidate> {
     match kind {
         Kind::Queue => {
@@ -135,11 +138,12 @@ fn specialised(kind: Kind) -> Vec<Candidate> {
             races: true,
         }],
         Kind::Counter => vec![metastate(|_| Box::new(CounterMetastate::new()))],
-        _ => Vec::new(),
+        Kind::Lock | Kind::RwLock | Kind::Semaphore | Kind::Snapshot | Kind::Own => Vec::new(),
     }
 }
 
-/// The engines for collections of one kind with a bound, or with answers that may be spurious: those without, made to fit.
+/// The engines for collections of one kind with a bound, or with answers that may be spurious: those without,
+/// made to fit.
 fn relaxed(kind: Kind) -> Vec<Candidate> {
     fn of(make: fn(&Builtin) -> Box<dyn Engine + Send>, choice: Choice) -> Candidate {
         // It looks for values that are inserted twice itself.
@@ -176,7 +180,20 @@ fn relaxed(kind: Kind) -> Vec<Candidate> {
                 Choice::Metastate,
             )]
         }
-        _ => Vec::new(),
+        Kind::Set
+        | Kind::Multiset
+        | Kind::List
+        | Kind::Map
+        | Kind::Register
+        | Kind::CasRegister
+        | Kind::RmwRegister
+        | Kind::Kv
+        | Kind::Counter
+        | Kind::Lock
+        | Kind::RwLock
+        | Kind::Semaphore
+        | Kind::Snapshot
+        | Kind::Own => Vec::new(),
     }
 }
 

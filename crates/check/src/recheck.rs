@@ -1,14 +1,16 @@
 //! The independent recheck of a witness: no `holds` is shown that this routine has not replayed.
 //!
-//! It reads rows and stamps, not gaps, and shares no code with the engines. For every operation, in the order claimed:
+//! It reads rows and stamps, not gaps, and shares no code with the engines. For every operation, in the order
+//! claimed:
 //!
 //! 1. it stands in the order once (and at the end every completed operation does);
-//! 2. it did not return before something that stands earlier was called, and operations of one process stand in the order in
-//!    which the process ran them;
+//! 2. it did not return before something that stands earlier was called, and operations of one process stand
+//!    in the order in which the process ran them;
 //! 3. the specification allows its result in the state the earlier ones left.
 //!
-//! The three together are the definition of linearizability (Herlihy & Wing 1990). The order may be given in pieces; what is
-//! remembered is the object's state, a few numbers, and which of the recent operations were seen.
+//! The three together are the definition of linearizability (Herlihy & Wing 1990). The order may be given in
+//! pieces; what is remembered is the object's state, a few numbers, and which of the recent operations were
+//! seen.
 
 pub mod segments;
 
@@ -117,8 +119,9 @@ impl Recheck {
     }
 }
 
-/// The recheck of an order of all operations of several objects: one order in time for all of them, a replay for each. `rows` are the completed operations in order of
-/// return, those of one process in its order, then those that never returned; how many operations are in the order.
+/// The recheck of an order of all operations of several objects: one order in time for all of them, a replay
+/// for each. `rows` are the completed operations in order of return, those of one process in its order, then
+/// those that never returned; how many operations are in the order.
 pub fn whole(
     spec: &Builtin,
     symbols: &Symbols,
@@ -210,8 +213,9 @@ impl Order {
         Ok(())
     }
 
-    /// Takes operations and lets each make its `step`, up to one that is not usual (it is pending or released, it is the first of its process, it
-    /// stands wrong, or has no step this way: `None`); how many were taken.
+    /// Takes operations and lets each make its `step`, up to one that is not usual (it is pending or
+    /// released, it is the first of its process, it stands wrong, or has no step this way: `None`); how many
+    /// were taken.
     #[inline(always)]
     fn walk(
         &mut self,

@@ -1,15 +1,18 @@
 //! Collections with a bound, or with answers that may be spurious, decided by the engines for those without.
 //!
-//! **Idle** is an answer that says nothing was done: "full", and, where it may be spurious, "empty". Leave the idle operations out of a history and forget the
-//! bound; what is left is a history of the plain collection.
+//! **Idle** is an answer that says nothing was done: "full", and, where it may be spurious, "empty". Leave
+//! the idle operations out of a history and forget the bound; what is left is a history of the plain
+//! collection.
 //!
-//! - If that is not linearizable, neither is the history: idle operations change nothing, and every step of a bounded collection is one of the plain
-//!   collection. The engine's core is a core.
-//! - Where everything idle is spurious and there is no bound, the two are equivalent: an order of the rest takes idle operations anywhere ([`Order::place`]).
-//! - Otherwise the order found may have too many inside at some moment, or never be full while "full" is answered. Sizes depend on when operations take effect,
-//!   and an engine without a bound does not care. The order is tried as it is; if it does not fit, its *matching* (which removal takes what which insertion put
-//!   in) guides a depth-first search among the orders of the bounded collection ([`crate::depth_first::Foresight`]). A search that
-//!   ends without an order proves nothing.
+//! - If that is not linearizable, neither is the history: idle operations change nothing, and every step of a
+//!   bounded collection is one of the plain collection. The engine's core is a core.
+//! - Where everything idle is spurious and there is no bound, the two are equivalent: an order of the rest
+//!   takes idle operations anywhere ([`Order::place`]).
+//! - Otherwise the order found may have too many inside at some moment, or never be full while "full" is
+//!   answered. Sizes depend on when operations take effect, and an engine without a bound does not care. The
+//!   order is tried as it is; if it does not fit, its *matching* (which removal takes what which insertion
+//!   put in) guides a depth-first search among the orders of the bounded collection
+//!   ([`crate::depth_first::Foresight`]). A search that ends without an order proves nothing.
 
 use std::collections::VecDeque;
 
@@ -21,7 +24,8 @@ use crate::depth_first::{self, Foresight, Found, Role};
 use crate::engine::{self, Context, Engine, Stop, Violation, Witness};
 use crate::timeline::{OpId, Timeline};
 
-/// An engine for a plain collection, at work on one that is not. It collects the rows, and decides at the end.
+/// An engine for a plain collection, at work on one that is not. It collects the rows, and decides at the
+/// end.
 pub struct Relaxed {
     inner: Box<dyn Engine + Send>,
     plain: Builtin,
@@ -219,9 +223,11 @@ impl Order<'_> {
         id.as_pending().map_or_else(|| self.earliest[id.0 as usize], |index| self.pending[index])
     }
 
-    /// The order with the idle operations in it, if it keeps the bound. Each waits until all that precedes it has its place, and then, if it must see a full
-    /// collection, for the first moment at which it does; it may wait until something comes that it precedes. So a place is found if this order has one:
-    /// the places an idle operation may take lie in one stretch, between the last operation that precedes it and the first it precedes.
+    /// The order with the idle operations in it, if it keeps the bound. Each waits until all that precedes it
+    /// has its place, and then, if it must see a full collection, for the first moment at which it does; it
+    /// may wait until something comes that it precedes. So a place is found if this order has one: the places
+    /// an idle operation may take lie in one stretch, between the last operation that precedes it and the
+    /// first it precedes.
     fn place(&self) -> Option<Vec<OpId>> {
         let waits_for_full = self.spec.capacity.is_some() && !self.spec.spurious;
         let capacity = self.spec.capacity.unwrap_or(usize::MAX);

@@ -1,7 +1,9 @@
-//! The sequential objects once more, written for speed and for nothing else: one operation at a time, in place.
+//! The sequential objects once more, written for speed and for nothing else: one operation at a time, in
+//! place.
 //!
-//! The recheck replays every witness through these. They share no code with the engines, and they are compared with the
-//! readable specifications of `linpoint-history` by a test. Kinds without a fast form run on the readable one.
+//! The recheck replays every witness through these. They share no code with the engines, and they are
+//! compared with the readable specifications of `linpoint-history` by a test. Kinds without a fast form run
+//! on the readable one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -29,7 +31,8 @@ pub enum Replay {
     Map(FxHashMap<Value, Value>),
     /// Read and write only.
     Register(ValueId),
-    /// Everything else: the readable specification. Several states while an unanswered operation leaves them open.
+    /// Everything else: the readable specification. Several states while an unanswered operation leaves them
+    /// open.
     Readable(Vec<State>),
 }
 
@@ -285,7 +288,8 @@ fn map(entries: &mut FxHashMap<Value, Value>, symbols: &Symbols, op: &Operation)
     op.is_pending() || symbols.value(op.result) == answer
 }
 
-/// How often each value is in a multiset. A value that only ever stood in a pair has no number; in a stream it may be given one later.
+/// How often each value is in a multiset. A value that only ever stood in a pair has no number; in a stream
+/// it may be given one later.
 #[derive(Clone, Debug, Default)]
 pub struct Bag {
     counts: FxHashMap<ValueId, u32>,

@@ -1,7 +1,9 @@
-//! One engine over rows that come in one after another: [`crate::online`] for those who have rows instead of events.
+//! One engine over rows that come in one after another: [`crate::online`] for those who have rows instead of
+//! events.
 //!
-//! Rows are pushed in order of return; [`Stream::advance`] says up to where they are complete. The order the engine finds is rechecked on the way, as everywhere.
-//! A stream cannot be started again; whoever wants another engine begins a new one with the rows that were kept.
+//! Rows are pushed in order of return; [`Stream::advance`] says up to where they are complete. The order the
+//! engine finds is rechecked on the way, as everywhere. A stream cannot be started again; whoever wants
+//! another engine begins a new one with the rows that were kept.
 
 use linpoint_history::{Builtin, Counterexample, Operation, Symbols};
 

@@ -1,19 +1,22 @@
-//! Real time, reduced to what matters for linearizability: the order of returns, and how many of them each call saw.
+//! Real time, reduced to what matters for linearizability: the order of returns, and how many of them each
+//! call saw.
 //!
-//! Number the completed operations 0, 1, 2, … in order of return. Call `earliest(x)` the number of operations that
-//! returned before x was called. Then **a precedes b iff id(a) < earliest(b)**: nothing else about the stamps matters.
-//! Between return i-1 and return i lies *gap* i; operation x may take effect in any gap g with
-//! `earliest(x) <= g <= id(x)`, and inside one gap every order is allowed. A linearization is a gap for each operation and
-//! an order inside each gap. A pending operation may take effect in any gap from `earliest` on, or never.
+//! Number the completed operations 0, 1, 2, … in order of return. Call `earliest(x)` the number of operations
+//! that returned before x was called. Then **a precedes b iff id(a) < earliest(b)**: nothing else about the
+//! stamps matters. Between return i-1 and return i lies *gap* i; operation x may take effect in any gap g
+//! with `earliest(x) <= g <= id(x)`, and inside one gap every order is allowed. A linearization is a gap for
+//! each operation and an order inside each gap. A pending operation may take effect in any gap from
+//! `earliest` on, or never.
 //!
-//! Rows come in order of return, which is the order a log has, so `earliest` is found by a short search backwards
-//! and nothing is sorted. Rows may be released once they were explained: what is held is a window, and, for the sake of
-//! counterexamples, the last few thousand rows before it ([`Timeline::known`]).
+//! Rows come in order of return, which is the order a log has, so `earliest` is found by a short search
+//! backwards and nothing is sorted. Rows may be released once they were explained: what is held is a window,
+//! and, for the sake of counterexamples, the last few thousand rows before it ([`Timeline::known`]).
 //!
-//! **Equal stamps.** Different processes: concurrent. One process: its operations follow one another, so an operation called
-//! at the very stamp its predecessor returned comes after it. That order need not be an interval order, and this
-//! module offers two interval orders that enclose it ([`Ties`]): what holds under `Strict` holds, what is violated
-//! under `Relaxed` is violated. `Strict` takes returns at the same stamp in the order in which their rows come ([`crate::decide`]).
+//! **Equal stamps.** Different processes: concurrent. One process: its operations follow one another, so an
+//! operation called at the very stamp its predecessor returned comes after it. That order need not be an
+//! interval order, and this module offers two interval orders that enclose it ([`Ties`]): what holds under
+//! `Strict` holds, what is violated under `Relaxed` is violated. `Strict` takes returns at the same stamp in
+//! the order in which their rows come ([`crate::decide`]).
 
 mod floating;
 
@@ -124,8 +127,8 @@ impl Timeline {
         self.index();
     }
 
-    /// Adds the completed operations that `fill` puts behind those it is given, in the same order as [`Timeline::extend`]; nothing
-    /// if it gives `None`.
+    /// Adds the completed operations that `fill` puts behind those it is given, in the same order as
+    /// [`Timeline::extend`]; nothing if it gives `None`.
     pub fn fill<T>(&mut self, fill: impl FnOnce(&mut Vec<Operation>) -> Option<T>) -> Option<T> {
         let held = self.rows.len();
         let filled = fill(&mut self.rows);
@@ -171,7 +174,8 @@ impl Timeline {
                 far += 1;
                 gap = count_before(&rows[..index], call);
             }
-            // Whether the call is behind all rows is anybody's guess, so it is not asked: the row itself stands there then.
+            // Whether the call is behind all rows is anybody's guess, so it is not asked: the row itself
+            // stands there then.
             let is_asked = self.ties == Ties::Strict || !self.touching;
             if is_asked && lows[gap] == call as u32 && rows[gap].ret == call {
                 let own = touched(rows, &rows[index], gap, index);
@@ -331,8 +335,8 @@ impl Timeline {
         a.latest() < self.earliest(b)
     }
 
-    /// The completed operations that may take effect from gap `gap` on and not before: those called between the
-    /// returns `gap - 1` and `gap`. Pending ones are not among them.
+    /// The completed operations that may take effect from gap `gap` on and not before: those called between
+    /// the returns `gap - 1` and `gap`. Pending ones are not among them.
     #[inline]
     pub fn called_in(&self, gap: u32) -> CalledIn<'_> {
         CalledIn { timeline: self, next: self.called.get((gap - self.start) as usize).copied().unwrap_or(0) }
@@ -357,8 +361,8 @@ pub struct Row {
     pub op: Operation,
 }
 
-/// How many rows are known at least after they were released: a violation is usually found a few operations after what it
-/// contradicts.
+/// How many rows are known at least after they were released: a violation is usually found a few operations
+/// after what it contradicts.
 const KEPT: usize = 2048;
 
 /// See [`Timeline::called_in`].
@@ -382,12 +386,13 @@ impl Iterator for CalledIn<'_> {
 /// Instead of a distance: it takes a longer search.
 const FAR: u32 = u32::MAX;
 
-/// For each of the last `distances.len()` rows, how many of the rows before it did not return before its call; [`FAR`] if it takes a longer
-/// search.
+/// For each of the last `distances.len()` rows, how many of the rows before it did not return before its
+/// call; [`FAR`] if it takes a longer search.
 ///
-/// Nearly always these are a few, so the last `BLOCK` rows are counted whole and without a branch, by the lower
-/// halves of their stamps. That is exact if the first row of the block returned before the call and no stamp of the block is 2³¹ or more
-/// away from it: the first is looked at, and the last returned no later than the operation itself.
+/// Nearly always these are a few, so the last `BLOCK` rows are counted whole and without a branch, by the
+/// lower halves of their stamps. That is exact if the first row of the block returned before the call and no
+/// stamp of the block is 2³¹ or more away from it: the first is looked at, and the last returned no later
+/// than the operation itself.
 #[inline(never)]
 fn measure<const BLOCK: usize>(rows: &[Operation], lows: &[u32], distances: &mut [u32]) {
     const NEAR: u64 = i32::MAX as u64;
@@ -406,8 +411,8 @@ fn measure<const BLOCK: usize>(rows: &[Operation], lows: &[u32], distances: &mut
     }
 }
 
-/// An operation called at the very stamp of the return `gap`: the gap after those returns at this stamp that are of its own
-/// process, if there are any.
+/// An operation called at the very stamp of the return `gap`: the gap after those returns at this stamp that
+/// are of its own process, if there are any.
 #[cold]
 fn touched(rows: &[Operation], op: &Operation, gap: usize, end: usize) -> Option<usize> {
     let equal = rows[gap..end].iter().take_while(|done| done.ret == op.call);
@@ -437,8 +442,8 @@ mod tests {
 
     use super::*;
 
-    /// By definition: how many rows before `index` returned before its call, and under `Strict` up to the last of its own process
-    /// that returned at that very stamp.
+    /// By definition: how many rows before `index` returned before its call, and under `Strict` up to the
+    /// last of its own process that returned at that very stamp.
     fn earliest(rows: &[Operation], index: usize, ties: Ties) -> usize {
         let row = &rows[index];
         let before = rows[..index].iter().filter(|done| done.ret < row.call).count();

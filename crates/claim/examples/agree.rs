@@ -1,4 +1,5 @@
-//! The monitor against the slow evaluator, as long as wanted: `cargo run --release -p linpoint-claim --example agree -- 10000000`.
+//! The monitor against the slow evaluator, as long as wanted: `cargo run --release -p linpoint-claim
+//! --example agree -- 10000000`.
 
 #[path = "../tests/it/random.rs"]
 mod random;

@@ -1,7 +1,7 @@
 //! What claims cost: `cargo run --release -p linpoint-claim --example cost`.
 //!
-//! Times are of one thread, the best of several rounds; compare lines of one run with each other, not runs. With an argument, only lines that
-//! contain it.
+//! Times are of one thread, the best of several rounds; compare lines of one run with each other, not runs.
+//! With an argument, only lines that contain it.
 
 use std::hint::black_box;
 use std::rc::Rc;

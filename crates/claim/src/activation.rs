@@ -1,7 +1,8 @@
 //! Open procedures, a stack a thread, and the `Exit` terms that wait for each to return.
 //!
-//! An `Exit` term belongs to the activation in which its claim was made: the innermost open one of the thread. That is the return at which as
-//! many calls as returns of the procedure have been seen since the claim (Sezgin et al. 2011, section 3), also when it calls itself.
+//! An `Exit` term belongs to the activation in which its claim was made: the innermost open one of the
+//! thread. That is the return at which as many calls as returns of the procedure have been seen since the
+//! claim (Sezgin et al. 2011, section 3), also when it calls itself.
 
 use rustc_hash::FxHashMap;
 
@@ -67,7 +68,8 @@ impl Activations {
         self.stacks.get(&thread).is_some_and(|stack| !stack.is_empty())
     }
 
-    /// Does the end of the innermost activation of the procedure ask for the value of a variable that others can write?
+    /// Does the end of the innermost activation of the procedure ask for the value of a variable that others
+    /// can write?
     pub fn looks(&self, thread: ThreadId, procedure: ProcedureId) -> bool {
         let stack = self.stacks.get(&thread);
         let Some(open) = stack.and_then(|stack| stack.iter().rfind(|open| open.procedure == procedure))
@@ -85,8 +87,9 @@ impl Activations {
         false
     }
 
-    /// Closes the innermost activation of the procedure, with those inside it whose end was not reported; hands out the terms that waited,
-    /// saying of each whether it was for this procedure. An exit without an entry is ignored.
+    /// Closes the innermost activation of the procedure, with those inside it whose end was not reported;
+    /// hands out the terms that waited, saying of each whether it was for this procedure. An exit without an
+    /// entry is ignored.
     pub fn exit(&mut self, thread: ThreadId, procedure: ProcedureId, mut each: impl FnMut(Exit, Closed)) {
         let Some(stack) = self.stacks.get_mut(&thread) else { return };
         let Some(depth) = stack.iter().rposition(|open| open.procedure == procedure) else { return };

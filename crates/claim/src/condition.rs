@@ -1,7 +1,7 @@
 //! The condition of a `Last` term: a function of watched variables.
 //!
-//! The variables may be gone when the condition is asked again, and the claim may outlive them; so the condition keeps the latest bits of each
-//! variable and never looks at the variables themselves.
+//! The variables may be gone when the condition is asked again, and the claim may outlive them; so the
+//! condition keeps the latest bits of each variable and never looks at the variables themselves.
 
 use crate::guard::guarded;
 use crate::{Value, VarId, Variable};

@@ -155,8 +155,9 @@ pub fn not(a: Option<bool>) -> Option<bool> {
     a.map(|a| !a)
 }
 
-// Below, the method that fits the type is found by how often the receiver must be dereferenced: `(&&Wrapper(&x)).method()` takes the impl for
-// `&Wrapper` where its bounds hold and the one for `Wrapper` elsewhere.
+// Below, the method that fits the type is found by how often the receiver must be dereferenced:
+// `(&&Wrapper(&x)).method()` takes the impl for `&Wrapper` where its bounds hold and the one for `Wrapper`
+// elsewhere.
 
 /// One side of a comparison of plain terms.
 pub struct Operand<'a, T: ?Sized>(pub &'a T);
@@ -224,7 +225,8 @@ impl<T: ?Sized> ShowNothing for Show<'_, T> {
     }
 }
 
-/// Tells an explanation of a comparison between plain terms: both sides if they can be shown, its result if neither can.
+/// Tells an explanation of a comparison between plain terms: both sides if they can be shown, its result if
+/// neither can.
 pub fn explain_comparison(
     out: &mut Explanation<'_>,
     sides: [(&'static str, Option<String>); 2],
@@ -322,7 +324,8 @@ impl<T, L: Leaves> Leaves for (&Held<T>, L) {
     const WATCHED: usize = L::WATCHED;
 }
 
-/// A condition without a variable can never become true: that is a mistake, and is found when the program is built.
+/// A condition without a variable can never become true: that is a mistake, and is found when the program is
+/// built.
 pub fn must_watch<L: Leaves>(_: &L) {
     const { assert!(L::WATCHED > 0, "the condition of `Last` watches no variable, so it can never become true") }
 }

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use crate::term::{Status, Term};
 use crate::{Site, TermValue};
 
-/// Collects the terms of a failed claim with their values; the claim itself tells them, since it alone knows their types.
+/// Collects the terms of a failed claim with their values; the claim itself tells them, since it alone knows
+/// their types.
 pub struct Explanation<'a> {
     site: &'static Site,
     made_at: u64,

@@ -1,4 +1,5 @@
-//! Running the user's part of a claim: code that may panic, and that runs at a moment of the monitor's choosing.
+//! Running the user's part of a claim: code that may panic, and that runs at a moment of the monitor's
+//! choosing.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -8,8 +9,8 @@ thread_local! {
     static DECIDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Is the monitor running the deferred part of a claim on this OS thread? Such code must not reach a scheduling point: a shim that finds this
-/// true should behave as outside an exploration.
+/// Is the monitor running the deferred part of a claim on this OS thread? Such code must not reach a
+/// scheduling point: a shim that finds this true should behave as outside an exploration.
 #[inline]
 pub fn is_deciding() -> bool {
     DECIDING.get()

@@ -1,7 +1,8 @@
 //! Who runs the program, and how events reach the monitor.
 //!
-//! A claim may stand anywhere in the user's code, so the monitor is not passed around: whoever runs the program installs itself as the host of
-//! the OS thread. Without a host a claim does nothing, at the cost of reading one thread-local flag.
+//! A claim may stand anywhere in the user's code, so the monitor is not passed around: whoever runs the
+//! program installs itself as the host of the OS thread. Without a host a claim does nothing, at the cost of
+//! reading one thread-local flag.
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -28,9 +29,10 @@ pub trait Host {
         event(&mut self.monitor().borrow_mut(), self.thread());
     }
 
-    /// Runs `step` once, as one step of the running thread at `site`: no other thread runs meanwhile. It makes a claim, whose plain terms are
-    /// read inside; an explorer counts these reads as accesses of this step. Or it is an event that claims wait for and that is no access of
-    /// something shared: an explorer lets others go before it, so that none of its places among their accesses is left out.
+    /// Runs `step` once, as one step of the running thread at `site`: no other thread runs meanwhile. It
+    /// makes a claim, whose plain terms are read inside; an explorer counts these reads as accesses of this
+    /// step. Or it is an event that claims wait for and that is no access of something shared: an explorer
+    /// lets others go before it, so that none of its places among their accesses is left out.
     fn atomically(&self, site: &'static Location<'static>, step: &mut dyn FnMut()) {
         let _ = site;
         step();
@@ -113,8 +115,8 @@ pub fn me() -> ThreadId {
     current().map_or(ThreadId::default(), |host| host.thread())
 }
 
-/// A host that runs nothing by itself: one OS thread plays all threads of a program in turn. For tests, and for programs that report their
-/// events themselves.
+/// A host that runs nothing by itself: one OS thread plays all threads of a program in turn. For tests, and
+/// for programs that report their events themselves.
 ///
 /// ```
 /// use std::rc::Rc;

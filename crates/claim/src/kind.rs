@@ -3,11 +3,13 @@
 /// A kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Of an access: it read, as does a compare-and-swap that fails. Of a term: it waits for accesses that read.
+    /// Of an access: it read, as does a compare-and-swap that fails. Of a term: it waits for accesses that
+    /// read.
     Rd,
     /// Of an access: it wrote. Of a term: it waits for accesses that write.
     Wr,
-    /// Of an access: it did both in one step, as does a compare-and-swap that succeeds. Of a term: it waits for any access.
+    /// Of an access: it did both in one step, as does a compare-and-swap that succeeds. Of a term: it waits
+    /// for any access.
     RW,
 }
 

@@ -1,7 +1,9 @@
-//! Claims about the future: *tressa* claims (Sezgin, Tasiran, Muslu, Qadeer, *Run-Time Verification of Optimistic Concurrency*, 2011).
+//! Claims about the future: *tressa* claims (Sezgin, Tasiran, Muslu, Qadeer, *Run-Time Verification of
+//! Optimistic Concurrency*, 2011).
 //!
-//! An assertion relates the present to the past. Optimistic code goes on as if nobody interfered and finds out later whether that was right; what it needs
-//! to say now is about later: *if* this snapshot will succeed, *then* the values read form a consistent pair, now.
+//! An assertion relates the present to the past. Optimistic code goes on as if nobody interfered and finds
+//! out later whether that was right; what it needs to say now is about later: *if* this snapshot will
+//! succeed, *then* the values read form a consistent pair, now.
 //!
 //! ```
 //! # use linpoint_claim::{Var, procedure, tressa};
@@ -21,10 +23,11 @@
 //! # }
 //! ```
 //!
-//! The terms: `First(x, kind, threads)` is the value of `x` after the first matching access from now on; `Last(x, kind, threads, condition)` after the
-//! last one before the condition becomes true; `Exit(x)` immediately after the procedure returns in which the claim was made. All else is plain
-//! and is evaluated now, as one atomic step. A claim is decided once all its terms are determined; a claim whose terms are not all determined by the end is
-//! neither true nor false, and is counted.
+//! The terms: `First(x, kind, threads)` is the value of `x` after the first matching access from now on;
+//! `Last(x, kind, threads, condition)` after the last one before the condition becomes true; `Exit(x)`
+//! immediately after the procedure returns in which the claim was made. All else is plain and is evaluated
+//! now, as one atomic step. A claim is decided once all its terms are determined; a claim whose terms are not
+//! all determined by the end is neither true nor false, and is counted.
 //!
 //! | to | read |
 //! |---|---|
@@ -87,9 +90,10 @@ pub use linpoint_macros::tressa as __tressa;
 /// condition = a boolean expression of Rust over variables: it is asked again at each write to them
 /// ```
 ///
-/// All plain parts are evaluated now, in one atomic step, whichever side of a connective they stand on; only the plain left side of an
-/// implication or of `||` that stands outermost guards what comes after it. What is left of the claim runs when its terms are determined, so the plain values it needs must be
-/// owned (`'static`).
+/// All plain parts are evaluated now, in one atomic step, whichever side of a connective they stand on; only
+/// the plain left side of an implication or of `||` that stands outermost guards what comes after it. What is
+/// left of the claim runs when its terms are determined, so the plain values it needs must be owned
+/// (`'static`).
 ///
 /// Outside an exploration a claim costs a flag's reading and does nothing.
 #[macro_export]

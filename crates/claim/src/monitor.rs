@@ -1,13 +1,18 @@
-//! The monitor: decides claims over a stream of events (Sezgin, Tasiran, Muslu, Qadeer 2011, section 4.1, algorithms 1 to 3).
+//! The monitor: decides claims over a stream of events (Sezgin, Tasiran, Muslu, Qadeer 2011, section 4.1,
+//! algorithms 1 to 3).
 //!
-//! It is told of accesses, of procedures entered and left, and of claims made; it knows nothing of who tells it. Each variable points to the
-//! terms that watch it, so an access costs a look-up and a visit of those terms, whatever other claims are alive. A claim is decided with the event
-//! that determines its last term; if it is false, that is a [`Failure`]. A claim one of whose terms will stay ⊥ is dropped and counted as undecided.
+//! It is told of accesses, of procedures entered and left, and of claims made; it knows nothing of who tells
+//! it. Each variable points to the terms that watch it, so an access costs a look-up and a visit of those
+//! terms, whatever other claims are alive. A claim is decided with the event that determines its last term;
+//! if it is false, that is a [`Failure`]. A claim one of whose terms will stay ⊥ is dropped and counted as
+//! undecided.
 //!
-//! Events. An access outside a block is one statement. Accesses between [`Monitor::begin_block`] and [`Monitor::end_block`] are one statement
-//! together: an atomic block of the program. Events are numbered from 1, or as [`Monitor::at`] says.
+//! Events. An access outside a block is one statement. Accesses between [`Monitor::begin_block`] and
+//! [`Monitor::end_block`] are one statement together: an atomic block of the program. Events are numbered
+//! from 1, or as [`Monitor::at`] says.
 //!
-//! Nothing is allocated as long as no claim is made, and all memory is kept from run to run by [`Monitor::reset`].
+//! Nothing is allocated as long as no claim is made, and all memory is kept from run to run by
+//! [`Monitor::reset`].
 
 use crate::activation::{Activations, Closed, ExitTerm};
 use crate::condition::Condition;
@@ -22,7 +27,8 @@ mod footprint;
 pub use footprint::Made;
 pub(crate) use footprint::conflicting;
 
-/// The deferred part of a claim: given the bits of its terms, is it true? Given an explanation too, it tells that the values.
+/// The deferred part of a claim: given the bits of its terms, is it true? Given an explanation too, it tells
+/// that the values.
 pub type Predicate = Box<dyn Fn(&[u128], Option<&mut Explanation<'_>>) -> bool>;
 
 /// Decides claims over a stream of events.
@@ -171,7 +177,8 @@ impl Monitor {
             if let (Some(footprint), None, Closed::Itself, true) =
                 (&mut *footprint, bottom, closed, variable.is_shared())
             {
-                // Whatever became of the claim: a step must not touch more or less because of a step it does not depend on.
+                // Whatever became of the claim: a step must not touch more or less because of a step it does
+                // not depend on.
                 footprint.push((variable, Kind::Rd));
             }
             let claim = &mut claims[exit.claim as usize];
@@ -270,8 +277,8 @@ impl Monitor {
         self.add_term(id, Term::first(variable, kind, threads))
     }
 
-    /// Adds `Last(variable, kind, threads, condition)`: the value of the variable after the last matching access before the condition
-    /// becomes true.
+    /// Adds `Last(variable, kind, threads, condition)`: the value of the variable after the last matching
+    /// access before the condition becomes true.
     pub fn add_last(
         &mut self,
         id: ClaimId,
@@ -286,8 +293,8 @@ impl Monitor {
         self.add_term(id, Term::last(variable, kind, threads, condition))
     }
 
-    /// Adds `Exit(variable)`: the value of the variable immediately after the procedure returns in which the claim is made. `bits` is its
-    /// value now.
+    /// Adds `Exit(variable)`: the value of the variable immediately after the procedure returns in which the
+    /// claim is made. `bits` is its value now.
     pub fn add_exit(&mut self, id: ClaimId, variable: VarId, bits: u128) -> u32 {
         let seen = Seen { bits, at: self.now() };
         if variable.is_shared() {
@@ -305,8 +312,8 @@ impl Monitor {
         (claim.terms.len() - 1) as u32
     }
 
-    /// The claim is complete: its truth as a function of the values of its terms, in the order in which they were added. It is decided at once
-    /// if it has none.
+    /// The claim is complete: its truth as a function of the values of its terms, in the order in which they
+    /// were added. It is decided at once if it has none.
     pub fn close_claim(&mut self, id: ClaimId, predicate: Predicate) {
         let claim = &mut self.claims[id.claim as usize];
         if claim.generation != id.generation || claim.predicate.is_some() {
@@ -355,8 +362,8 @@ impl Monitor {
         self.made = Some(Made { id: None, looks_only: true });
     }
 
-    /// Until [`Monitor::end_reading`], accesses are those of a claim that reads its plain terms, not the program's: no term takes them as
-    /// matching.
+    /// Until [`Monitor::end_reading`], accesses are those of a claim that reads its plain terms, not the
+    /// program's: no term takes them as matching.
     pub fn begin_reading(&mut self) {
         self.reading += 1;
     }
@@ -464,8 +471,9 @@ impl Monitor {
         self.haunt(claim);
     }
 
-    /// A claim was given up. Where footprints are kept, its `Last` terms go on to touch what they would have: what a write to a condition's
-    /// variable touches must not depend on whether some other term of the claim, which that write knows nothing of, is ⊥ already.
+    /// A claim was given up. Where footprints are kept, its `Last` terms go on to touch what they would have:
+    /// what a write to a condition's variable touches must not depend on whether some other term of the
+    /// claim, which that write knows nothing of, is ⊥ already.
     fn haunt(&mut self, claim: u32) {
         let place = &mut self.claims[claim as usize];
         place.predicate = None;
@@ -535,8 +543,8 @@ impl Monitor {
         self.activations.is_inside(thread)
     }
 
-    /// Does the return of the procedure ask for the value of a variable that other threads can write? Then it matters where the return lies among
-    /// their writes.
+    /// Does the return of the procedure ask for the value of a variable that other threads can write? Then it
+    /// matters where the return lies among their writes.
     pub fn return_looks(&self, thread: ThreadId, procedure: ProcedureId) -> bool {
         self.activations.looks(thread, procedure)
     }

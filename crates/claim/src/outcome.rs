@@ -28,7 +28,8 @@ pub struct Failure {
     pub made_at: u64,
     /// The event that determined its last term.
     pub decided_at: u64,
-    /// Its terms and their values, as far as they can be shown; plain ones in the order in which they were read.
+    /// Its terms and their values, as far as they can be shown; plain ones in the order in which they were
+    /// read.
     pub terms: Vec<TermValue>,
     /// The message, if deciding the claim panicked instead of giving an answer.
     pub panic: Option<String>,

@@ -4,7 +4,8 @@ use std::panic::Location;
 
 use crate::{ProcedureId, host};
 
-/// Opens a procedure; it returns when the result is dropped. Let it be the first variable of a function, so that it is dropped last:
+/// Opens a procedure; it returns when the result is dropped. Let it be the first variable of a function, so
+/// that it is dropped last:
 ///
 /// ```
 /// fn attempt() {

@@ -1,8 +1,10 @@
-//! One term of a claim, and how events determine it (Sezgin, Tasiran, Muslu, Qadeer 2011, section 3 and algorithm 3).
+//! One term of a claim, and how events determine it (Sezgin, Tasiran, Muslu, Qadeer 2011, section 3 and
+//! algorithm 3).
 //!
-//! A term waits, until an event determines it or shows that it will stay ⊥. Within a block (several accesses that are one statement) it is only
-//! *marked*: its value is that of the variable after the statement, and a condition that holds only in the middle of a block never held. The
-//! monitor settles marked terms at the end of the statement.
+//! A term waits, until an event determines it or shows that it will stay ⊥. Within a block (several accesses
+//! that are one statement) it is only *marked*: its value is that of the variable after the statement, and a
+//! condition that holds only in the middle of a block never held. The monitor settles marked terms at the end
+//! of the statement.
 
 use crate::condition::Condition;
 use crate::monitor::conflicting;
@@ -76,7 +78,8 @@ pub(crate) struct Term {
     pub shape: Shape,
     pub variable: VarId,
     pub status: Status,
-    /// `Last`: the value after the latest matching statement, or after what there was of it yet. `Exit`: the latest value.
+    /// `Last`: the value after the latest matching statement, or after what there was of it yet. `Exit`: the
+    /// latest value.
     latest: Option<Seen>,
     /// `Last`: that statement.
     matched: Option<u64>,
@@ -108,7 +111,8 @@ impl Term {
 
     /// An access to the variable whose value the term asks for. True if the term is newly marked.
     ///
-    /// The value is that of the variable after the statement: once a statement has matched, all that it does to the variable counts.
+    /// The value is that of the variable after the statement: once a statement has matched, all that it does
+    /// to the variable counts.
     pub fn on_access(&mut self, thread: ThreadId, access: Kind, seen: Seen, statement: u64) -> bool {
         match &self.shape {
             Shape::First { kind, threads } => match self.status {
@@ -157,8 +161,9 @@ impl Term {
         }
     }
 
-    /// What a write to `written`, a variable of the condition, amounts to: it asks for the other variables and, if the condition holds now, ends
-    /// the wait for accesses. `thread` is who writes: the order of its own accesses is fixed.
+    /// What a write to `written`, a variable of the condition, amounts to: it asks for the other variables
+    /// and, if the condition holds now, ends the wait for accesses. `thread` is who writes: the order of its
+    /// own accesses is fixed.
     pub fn condition_footprint(&self, thread: ThreadId, written: VarId, footprint: &mut Vec<(VarId, Kind)>) {
         let Shape::Last { kind, threads, condition } = &self.shape else { return };
         footprint

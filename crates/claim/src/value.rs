@@ -1,14 +1,15 @@
 //! Values of variables as bits.
 //!
-//! The monitor does not know types: it carries the bits of a value from the access that showed it to the claim that asked for it, and
-//! the claim, which knows the type, takes them apart again. So no type is named and nothing is allocated while events flow.
+//! The monitor does not know types: it carries the bits of a value from the access that showed it to the
+//! claim that asked for it, and the claim, which knows the type, takes them apart again. So no type is named
+//! and nothing is allocated while events flow.
 
 use std::fmt::Debug;
 
 /// A small type that fits into 128 bits: the type of a variable that a claim can watch.
 ///
-/// Implemented for `bool`, `char`, integers, floats, raw pointers, `()`, and for `Option`, `Result`, pairs and triples of such as far as they
-/// fit. For a type of your own, say how it becomes bits:
+/// Implemented for `bool`, `char`, integers, floats, raw pointers, `()`, and for `Option`, `Result`, pairs
+/// and triples of such as far as they fit. For a type of your own, say how it becomes bits:
 ///
 /// ```
 /// use linpoint_claim::Value;
@@ -112,7 +113,8 @@ impl Value for () {
     fn from_bits(_: u128) {}
 }
 
-/// Only the address is carried: a pointer that comes back from bits may be compared and printed, not followed.
+/// Only the address is carried: a pointer that comes back from bits may be compared and printed, not
+/// followed.
 impl<T> Value for *const T {
     const BITS: u32 = usize::BITS;
     fn to_bits(self) -> u128 {
@@ -123,7 +125,8 @@ impl<T> Value for *const T {
     }
 }
 
-/// Only the address is carried: a pointer that comes back from bits may be compared and printed, not followed.
+/// Only the address is carried: a pointer that comes back from bits may be compared and printed, not
+/// followed.
 impl<T> Value for *mut T {
     const BITS: u32 = usize::BITS;
     fn to_bits(self) -> u128 {

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Kind, Value, VarId, Variable, host};
 
-/// A variable of one thread, used like a [`Cell`], whose accesses claims can see: the `s` of a snapshot that may still fail, the `done` of a
-/// roll-back.
+/// A variable of one thread, used like a [`Cell`], whose accesses claims can see: the `s` of a snapshot that
+/// may still fail, the `done` of a roll-back.
 ///
-/// It is named by a number, not by its address, so that nothing is confused when it moves or another variable takes its place on the stack.
-/// The number is given when a claim first watches it; before that it costs what a `Cell` costs.
+/// It is named by a number, not by its address, so that nothing is confused when it moves or another variable
+/// takes its place on the stack. The number is given when a claim first watches it; before that it costs what
+/// a `Cell` costs.
 ///
 /// ```
 /// use linpoint_claim::{Var, procedure, tressa};
@@ -30,7 +31,8 @@ pub struct Var<T> {
     value: Cell<T>,
     /// Zero until a claim asks for it.
     number: Cell<u64>,
-    /// Does it occur in the condition of a claim? Then each write is a step of its own: where it lies among the accesses of others matters.
+    /// Does it occur in the condition of a claim? Then each write is a step of its own: where it lies among
+    /// the accesses of others matters.
     in_condition: Cell<bool>,
 }
 
@@ -119,8 +121,8 @@ impl<T: Value> Debug for Var<T> {
     }
 }
 
-/// A number that no other variable of the process has. Each OS thread takes a range of its own, so that explorations on several cores do
-/// not wait for each other.
+/// A number that no other variable of the process has. Each OS thread takes a range of its own, so that
+/// explorations on several cores do not wait for each other.
 fn next_number() -> u64 {
     const RANGE: u64 = 1 << 20;
     static RANGES: AtomicU64 = AtomicU64::new(1);

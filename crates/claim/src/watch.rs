@@ -1,7 +1,8 @@
 //! Which terms watch which variable.
 //!
-//! A list of watches a variable, threaded through one vector, so that an access finds exactly the terms it may concern, a determined term
-//! leaves all its lists in constant time each, and no memory is asked for once the vector has grown.
+//! A list of watches a variable, threaded through one vector, so that an access finds exactly the terms it
+//! may concern, a determined term leaves all its lists in constant time each, and no memory is asked for once
+//! the vector has grown.
 
 use rustc_hash::FxHashMap;
 

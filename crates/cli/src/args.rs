@@ -24,39 +24,46 @@ pub struct Cli {
 pub enum Command {
     /// Decide whether recorded histories are linearizable
     ///
-    /// A history is linearizable if its operations can be put into one order that respects real time and that a
-    /// sequential object allows. If there is one, it is found and replayed; if not, a few operations that cannot be explained are drawn.
+    /// A history is linearizable if its operations can be put into one order that respects real time and that
+    /// a sequential object allows. If there is one, it is found and replayed; if not, a few operations that
+    /// cannot be explained are drawn.
     Check(CheckArgs),
     /// Check the log of a monitored program: calls, commits, returns, and the writes behind a view
     ///
-    /// A program that uses the runtime monitor can write its log to a file (`Monitor::builder().log_file(…)`). Its commits are replayed through the
-    /// specification, one after another: every return value must be what the specification answers there, and with --view the logged writes
-    /// must add up to the specification's state. A log that breaks off (a crash, kill -9) is checked as far as it goes.
+    /// A program that uses the runtime monitor can write its log to a file
+    /// (`Monitor::builder().log_file(…)`). Its commits are replayed through the specification, one after
+    /// another: every return value must be what the specification answers there, and with --view the logged
+    /// writes must add up to the specification's state. A log that breaks off (a crash, kill -9) is checked
+    /// as far as it goes.
     Refine(RefineArgs),
     /// Make a history: linearizable by construction, or spoiled
     ///
-    /// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a sequential object
-    /// that runs the operations in the order of these points. The same arguments give the same history, everywhere.
+    /// Each operation takes effect at one point of its interval, uniformly chosen; results are those of a
+    /// sequential object that runs the operations in the order of these points. The same arguments give the
+    /// same history, everywhere.
     Generate(GenerateArgs),
     /// Run an algorithm under every schedule, within bounds
     ///
-    /// The program is one of the algorithm language (docs/language.md). Every interleaving of the steps of a client's threads is visited; a history that no order
-    /// explains, an error, an assertion that fails or a deadlock is shown as a run with its source lines.
+    /// The program is one of the algorithm language (docs/language.md). Every interleaving of the steps of a
+    /// client's threads is visited; a history that no order explains, an error, an assertion that fails or a
+    /// deadlock is shown as a run with its source lines.
     Explore(crate::explore::ExploreArgs),
     /// Prove an algorithm correct: every run, every size, any number of threads
     ///
-    /// The program is one of the algorithm language (docs/language.md). The shape analysis proves stacks, queues and sets that are linked lists, of every length (docs/shape.md). A
-    /// program that is wrong is refuted by a run; what cannot be proved is shown as the state at which the proof failed.
-    /// Programs with an abstraction are proved by local obligations, for every size (docs/proving.md).
+    /// The program is one of the algorithm language (docs/language.md). The shape analysis proves stacks,
+    /// queues and sets that are linked lists, of every length (docs/shape.md). A program that is wrong is
+    /// refuted by a run; what cannot be proved is shown as the state at which the proof failed. Programs with
+    /// an abstraction are proved by local obligations, for every size (docs/proving.md).
     Prove(crate::prove::ProveArgs),
     /// What clean operations are worth, and how many it takes
     ///
-    /// If an operation shows an error with probability p, independently of the others, y operations show it with probability 1 - (1 - p)^y. The same
-    /// sentence ends every clean check.
+    /// If an operation shows an error with probability p, independently of the others, y operations show it
+    /// with probability 1 - (1 - p)^y. The same sentence ends every clean check.
     Confidence(ConfidenceArgs),
     /// Check operations while they happen: streams from those who record them
     ///
-    /// Streams come in over TCP from many processes; every object is checked as far as all streams have told. See docs/cluster.md.
+    /// Streams come in over TCP from many processes; every object is checked as far as all streams have told.
+    /// See docs/cluster.md.
     Watch(crate::watch::WatchArgs),
     /// Use a real store with a few clients, record what they did, and break things on the way
     Collect(crate::collect::CollectArgs),
@@ -86,7 +93,8 @@ pub struct CheckArgs {
     /// Histories; `-` is standard input. `.gz` and `.zst` are read as they are
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The specification: `queue`, `queue:capacity=64` (see `linpoint specs`), or your own in a file, `my-object.lin`
+    /// The specification: `queue`, `queue:capacity=64` (see `linpoint specs`), or your own in a file,
+    /// `my-object.lin`
     #[arg(long, value_name = "NAME")]
     pub spec: String,
     /// The value, or the list of contents, that the object starts with, as JSON
@@ -98,14 +106,15 @@ pub struct CheckArgs {
     /// Which engine decides
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
-    /// The field that names the object an operation belongs to, `key` if not given; `none`: all are of one object;
-    /// `value`: values are pairs [key value], as jepsen.independent writes them
+    /// The field that names the object an operation belongs to, `key` if not given; `none`: all are of one
+    /// object; `value`: values are pairs [key value], as jepsen.independent writes them
     #[arg(long, value_name = "KEY")]
     pub partition: Option<String>,
     /// Give up after this long, such as `60s`, `500ms`, `5m`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_limit: Option<Duration>,
-    /// Give up beyond this much memory, such as `2GiB`; if not given, three quarters of the machine's for all, and 1GiB for each engine that searches
+    /// Give up beyond this much memory, such as `2GiB`; if not given, three quarters of the machine's for
+    /// all, and 1GiB for each engine that searches
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<usize>,
     /// Write the order that explains the history, as JSON lines
@@ -185,7 +194,8 @@ pub struct RefineArgs {
     /// The log
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
-    /// The specification of all its objects (see `linpoint specs`), or your own in a file, `my-object.lin`; what each was logged with if not given
+    /// The specification of all its objects (see `linpoint specs`), or your own in a file, `my-object.lin`;
+    /// what each was logged with if not given
     #[arg(long, value_name = "NAME")]
     pub spec: Option<String>,
     /// Compare views too: the state that the logged writes add up to

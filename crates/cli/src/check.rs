@@ -67,7 +67,8 @@ pub fn say_fault(args: &CheckArgs, file: &Path, fault: &Fault) {
     }
 }
 
-/// Is a file whose name ends in `.lin` a program? Histories in the binary form have the same ending, and a first byte that no text has.
+/// Is a file whose name ends in `.lin` a program? Histories in the binary form have the same ending, and a
+/// first byte that no text has.
 fn is_program(file: &Path) -> bool {
     let mut head = [0; 16];
     let read = File::open(file).and_then(|mut file| std::io::Read::read(&mut file, &mut head));
@@ -131,11 +132,7 @@ impl Task<'_> {
             self.file.display().to_string()
         };
         self.args.output.write(|| view(&shown, &name, &rows))?;
-        Ok(match answer.verdict {
-            Verdict::Holds(_) => Exit::Holds,
-            Verdict::Violated(_) => Exit::Violated,
-            Verdict::Unknown(_) => Exit::Unknown,
-        })
+        Ok(answer.verdict.kind().into())
     }
 
     /// The command that checks the file once more, as a shell reads it.

@@ -1,4 +1,5 @@
-//! `linpoint check` on one history that comes in parts: the dataflow of `linpoint-cluster`, in this process or over many hosts.
+//! `linpoint check` on one history that comes in parts: the dataflow of `linpoint-cluster`, in this process
+//! or over many hosts.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
@@ -16,21 +17,23 @@ use linpoint_cluster::source::{FileFeed, Unreadable};
 use linpoint_cluster::wire::{About, Wire};
 use linpoint_explain::{Shown, json, text};
 use linpoint_history::formats::{self, Input, ReadOptions, guard};
-use linpoint_history::{Diagnostic, Kind, Value, Verdict};
+use linpoint_history::{Diagnostic, Kind, Value};
 
 use crate::args::{CheckArgs, EngineArg, duration};
 use crate::check;
 use crate::fault::{Exit, Fault};
 use crate::{input, own};
 
-/// Files from this size on are checked object by object while they are read, where `--partition key` asks for it.
+/// Files from this size on are checked object by object while they are read, where `--partition key` asks for
+/// it.
 const LARGE: u64 = 64 << 20;
 
 /// What `check` takes for histories in parts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Histories in parts, many hosts")]
 pub struct ClusterArgs {
-    /// The files are parts of one history: read side by side, merged by their stamps, checked object by object. `FILE@SPEC` gives a part a specification of its own
+    /// The files are parts of one history: read side by side, merged by their stamps, checked object by
+    /// object. `FILE@SPEC` gives a part a specification of its own
     #[arg(long)]
     pub merge: bool,
     /// The hosts that check together, one address a line; each reads its own files. Needs --host
@@ -45,10 +48,12 @@ pub struct ClusterArgs {
     /// A file with the token that all hosts must know; needed where addresses are not of this machine alone
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
-    /// The files share one clock: in files of calls and returns, which have no stamps, events on the same line of two files are concurrent
+    /// The files share one clock: in files of calls and returns, which have no stamps, events on the same
+    /// line of two files are concurrent
     #[arg(long)]
     pub shared_clock: bool,
-    /// How far the clock behind a file's stamps may be off, in units of the stamps: `N` for all files, `FILE=N` for one
+    /// How far the clock behind a file's stamps may be off, in units of the stamps: `N` for all files,
+    /// `FILE=N` for one
     #[arg(long, value_name = "[FILE=]N")]
     pub clock_error: Vec<String>,
     /// Stop all hosts when an object is violated
@@ -375,11 +380,7 @@ pub fn show_as(spec: &str, initial: Option<&str>, as_json: bool, outcome: &Outco
     };
     // A closed pipe is the reader's choice; the exit code still tells.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    Ok(match answer.verdict {
-        Verdict::Holds(_) => Exit::Holds,
-        Verdict::Violated(_) => Exit::Violated,
-        Verdict::Unknown(_) => Exit::Unknown,
-    })
+    Ok(answer.verdict.kind().into())
 }
 
 /// What there is to say besides.

@@ -76,7 +76,8 @@ pub struct CollectArgs {
     /// A file with the token of the watch
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
-    /// What keys begin with; those who record together must have the same, and a --seed each; of this run alone if not given
+    /// What keys begin with; those who record together must have the same, and a --seed each; of this run
+    /// alone if not given
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prefix: Option<String>,
     /// What this stream is called
@@ -85,7 +86,8 @@ pub struct CollectArgs {
     /// The command that starts the store; it is run, and stopped at the end
     #[arg(long, value_name = "COMMAND")]
     pub server: Option<String>,
-    /// What goes wrong on the way: `kill` (kill -9 and start again) and `pause` (stopped for a while) need --server, `cut` needs --cut and --heal
+    /// What goes wrong on the way: `kill` (kill -9 and start again) and `pause` (stopped for a while) need
+    /// --server, `cut` needs --cut and --heal
     #[arg(long, value_enum, value_delimiter = ',')]
     pub faults: Vec<FaultArg>,
     /// The time between two faults

@@ -1,7 +1,7 @@
-//! `linpoint explore`: every run of a program of the algorithm language, within bounds; or one run, taken again or by hand.
+//! `linpoint explore`: every run of a program of the algorithm language, within bounds; or one run, taken
+//! again or by hand.
 
 pub mod columns;
-pub mod ghosts;
 pub mod memory;
 mod told;
 mod walk;
@@ -15,15 +15,15 @@ use clap::Args;
 use linpoint_lang::Program;
 use linpoint_lang::program::ClientThread;
 use linpoint_model::{
-    Bounds, Demand, Mode, Progress, Schedule, Session, Verdict, Violation, Workload, Wrong, explore_watched,
-    schedule_of,
+    Bounds, Demand, Judged, Mode, Progress, Schedule, Session, Verdict, Violation, Workload, Wrong,
+    explore_watched, judge, retake,
 };
 use linpoint_report::view::{self, Summary, View};
 
 use self::told::{Told, limit, reason};
 pub use self::told::{counterexample, draw, violation_view, wrong};
 use crate::fault::{Exit, Fault};
-use crate::fmt;
+use crate::program;
 
 /// What `explore` takes.
 #[derive(Debug, Args)]
@@ -64,7 +64,8 @@ pub struct ExploreArgs {
     /// Look also whether every state can still come to a good end
     #[arg(long)]
     pub progress: bool,
-    /// Look also whether some operation returns whenever threads take steps for ever, even if others have stopped
+    /// Look also whether some operation returns whenever threads take steps for ever, even if others have
+    /// stopped
     #[arg(long, conflicts_with_all = ["progress", "obstruction_free"])]
     pub lock_free: bool,
     /// Look also whether a thread that runs alone returns
@@ -96,7 +97,9 @@ pub struct ExploreArgs {
 /// Explores an object of the file.
 pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
     crate::input::not_over([&args.file], args.output.files())?;
-    let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
+    let Some((text, program)) = program::load(&args.file, args.object.as_deref())? else {
+        return Ok(Exit::Bad);
+    };
     let program = &program;
     let (workload, mut who) = workload(args, program)?;
     if let Some(most) = args.preemptions {
@@ -138,16 +141,7 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
     let mut explored =
         explore_watched(program, &workload, mode, &bounds, &mut |progress| shown.update(progress));
     shown.clear();
-    let mut schedule = None;
-    if let Verdict::Violated(violation) = &mut explored.verdict {
-        // Taken again with nothing renamed, records keep their numbers from step to step.
-        schedule = schedule_of(program, &workload, mode, &bounds, violation);
-        let session = Session::new(program, &workload, mode, &bounds);
-        // The steps are the same ones, so the number that repeats is too.
-        if let (Some(schedule), Ok(mut session)) = (&schedule, session) {
-            violation.steps = walk::replay(&mut session, schedule).steps;
-        }
-    }
+    let schedule = retake(program, &workload, mode, &bounds, &mut explored);
     let told = Told {
         args,
         program,
@@ -164,7 +158,7 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         return Err(disagreement(args, &text));
     }
     match &explored.verdict {
-        Verdict::Holds => Ok(Exit::Holds),
+        Verdict::Holds(_) => Ok(Exit::Holds),
         Verdict::Violated(violation) if violation.rechecked => Ok(Exit::Violated),
         Verdict::Violated(_) => {
             Err(Fault::Bug { what: "the recheck of a counterexample failed".to_owned(), saved: None })
@@ -198,8 +192,8 @@ fn one_run(
             Fault::usage(bad.to_string(), "give the token as the counterexample printed it")
         })?,
     };
-    let mut session = Session::new(program, workload, mode, bounds)
-        .map_err(|why| Fault::usage(limit(&why), "a run needs a program that can start"))?;
+    let cannot_start = |why| Fault::usage(limit(&why), "a run needs a program that can start");
+    let mut session = Session::new(program, workload, mode, bounds).map_err(cannot_start)?;
     if args.step {
         if args.file.as_os_str() == "-" {
             return Err(Fault::usage(
@@ -207,7 +201,14 @@ fn one_run(
                 "name a file",
             ));
         }
-        let name = |found: &Wrong| reason(program, workload.threads.len(), &violation_of(found, &[]), text);
+        let name = |found: &Wrong| {
+            reason(
+                program,
+                workload.threads.len(),
+                &Violation { wrong: found.clone(), steps: Vec::new(), repeats: 0 },
+                text,
+            )
+        };
         let walked = walk::walk(
             &mut session,
             &schedule,
@@ -221,17 +222,14 @@ fn one_run(
             Ok(None) | Err(_) => Exit::Holds,
         });
     }
-    let replayed = walk::replay(&mut session, &schedule);
+    let Judged { replayed, violation: wrong } =
+        judge(program, workload, mode, bounds, &schedule).map_err(cannot_start)?;
     if let Some(index) = replayed.impossible {
         return Err(Fault::usage(
             format!("move {} of the run cannot be made", index + 1),
             "the token is of another program, or of another client: give the same options again",
         ));
     }
-    let wrong = match &replayed.wrong {
-        Some(found) => Some(violation_of(found, &replayed.steps)),
-        None => without_an_end(program, (workload, mode, bounds), &schedule),
-    };
     let why =
         wrong.as_ref().map_or_else(String::new, |found| reason(program, workload.threads.len(), found, text));
     let mut out = match &wrong {
@@ -242,8 +240,8 @@ fn one_run(
     let _ = std::io::stdout().write_all(out.as_bytes());
     args.output.write(|| {
         let mut view = match &wrong {
-            Some(_) => View::new(view::Verdict::Violated, "violated", &why),
-            None => View::new(view::Verdict::Unknown, "unknown", "this run is as it should be so far"),
+            Some(_) => View::new(view::VerdictKind::Violated, "violated", &why),
+            None => View::new(view::VerdictKind::Unknown, "unknown", "this run is as it should be so far"),
         };
         view.summary = Summary {
             checked: format!("One run of {}, taken again.", args.file.display()),
@@ -267,24 +265,6 @@ fn one_run(
         view
     })?;
     Ok(if wrong.is_some() { Exit::Violated } else { Exit::Unknown })
-}
-
-/// A run of which every step is as it should be, but which cannot come to a good end, or goes on for ever, as the one that a search finds: whether that is so is a matter of all that
-/// may come after it, so the search is made again.
-fn without_an_end(
-    program: &Program,
-    (workload, mode, bounds): (&Workload, Mode, &Bounds),
-    schedule: &Schedule,
-) -> Option<Violation> {
-    let explored = explore_watched(program, workload, mode, bounds, &mut |_| {});
-    let Verdict::Violated(violation) = explored.verdict else { return None };
-    let found = schedule_of(program, workload, mode, bounds, &violation)?;
-    (found == *schedule).then_some(violation)
-}
-
-/// What is wrong with these steps.
-fn violation_of(wrong: &Wrong, steps: &[linpoint_model::TraceStep]) -> Violation {
-    Violation { wrong: wrong.clone(), steps: steps.to_vec(), repeats: 0, rechecked: true }
 }
 
 /// A line on standard error while the search goes on, where that is a terminal.
@@ -320,8 +300,8 @@ impl Shown {
     }
 }
 
-/// How long it may still take: as long as the waiting states need to become none, at the pace at which they became fewer. While they
-/// become more, nobody knows.
+/// How long it may still take: as long as the waiting states need to become none, at the pace at which they
+/// became fewer. While they become more, nobody knows.
 fn estimate(last: Progress, now: Progress) -> String {
     let spent = now.elapsed.saturating_sub(last.elapsed).as_secs_f64();
     match last.waiting.checked_sub(now.waiting) {

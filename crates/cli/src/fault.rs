@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use linpoint_history::Diagnostic;
 use linpoint_history::diagnostic::Excerpt;
+use linpoint_verdict::VerdictKind;
 
 /// A line on standard error; one that nobody reads any more is no reason to fail.
 macro_rules! say {
@@ -51,6 +52,17 @@ impl Exit {
             Exit::Bug => 4,
         };
         if rank(other) > rank(self) { other } else { self }
+    }
+}
+
+/// Every engine's verdict ends the process in the same way.
+impl From<VerdictKind> for Exit {
+    fn from(kind: VerdictKind) -> Exit {
+        match kind {
+            VerdictKind::Holds => Exit::Holds,
+            VerdictKind::Violated => Exit::Violated,
+            VerdictKind::Unknown => Exit::Unknown,
+        }
     }
 }
 

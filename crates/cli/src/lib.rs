@@ -2,8 +2,8 @@
 //!
 //! Exit codes are a contract: 0 holds, 1 violated, 2 bad use or bad input, 3 unknown, 101 a bug of ours.
 //!
-//! A program can be the whole command and know specifications of its own by name. This one checks logs of a ticket
-//! machine with `tickets check run.jsonl --spec Tickets`:
+//! A program can be the whole command and know specifications of its own by name. This one checks logs of a
+//! ticket machine with `tickets check run.jsonl --spec Tickets`:
 //!
 //! ```no_run
 //! #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,6 +36,7 @@ mod generate;
 mod input;
 mod json;
 mod own;
+mod program;
 mod progress;
 mod prove;
 mod refine;
@@ -56,12 +57,14 @@ use linpoint_history::specs::{self, Catalog};
 use args::{Cli, Command};
 use fault::{Exit, Fault};
 
-/// Runs the command with the arguments of the process; specifications of `catalog` are known besides the built-in ones.
+/// Runs the command with the arguments of the process; specifications of `catalog` are known besides the
+/// built-in ones.
 pub fn run(catalog: Catalog) -> ExitCode {
     run_with(std::env::args_os(), catalog)
 }
 
-/// The same with these words for arguments, the name of the program first. The first catalog of a process stays.
+/// The same with these words for arguments, the name of the program first. The first catalog of a process
+/// stays.
 pub fn run_with<W: Into<OsString> + Clone>(words: impl IntoIterator<Item = W>, catalog: Catalog) -> ExitCode {
     input::know(catalog);
     let done = match Cli::parse_from(words).command {

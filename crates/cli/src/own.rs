@@ -1,7 +1,7 @@
 //! `--spec FILE.lin`: a specification that the user wrote in the algorithm language.
 //!
-//! Behind the file's name may stand what else is needed: the object of the file that is meant, and the sizes it is to
-//! have, as `stores.lin:Ring:N=64`.
+//! Behind the file's name may stand what else is needed: the object of the file that is meant, and the sizes
+//! it is to have, as `stores.lin:Ring:N=64`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use linpoint_lang::{Diagnostic, Specification, compile_specifications};
 use linpoint_model::BlockSpec;
 
 use crate::fault::Fault;
-use crate::fmt;
+use crate::program;
 
 /// The name of a file at the start of a `--spec`, and what stands behind it; `None` if this is no file of the
 /// language.
@@ -27,7 +27,8 @@ pub fn is_file(name: &str) -> bool {
     split(name).is_some()
 }
 
-/// What tells a specification in a file from others: the file, however its path is written, and what stands behind it.
+/// What tells a specification in a file from others: the file, however its path is written, and what stands
+/// behind it.
 pub fn identity(name: &str) -> Option<(PathBuf, String)> {
     let (file, settings) = split(name)?;
     let path = Path::new(file);
@@ -38,12 +39,12 @@ pub fn identity(name: &str) -> Option<(PathBuf, String)> {
 pub fn spec(name: &str) -> Result<Builtin, Fault> {
     let (file, settings) = split(name).expect("it was asked whether this is a file");
     let path = Path::new(file);
-    let text = fmt::read(path)?;
+    let text = program::read(path)?;
     let (mut found, wrong) = compile_specifications(&text);
     let is_bad = wrong.iter().any(Diagnostic::is_error);
     // Warnings are for whoever explores or proves the object beside the specification.
     if is_bad {
-        fmt::show(path, &text, &wrong);
+        program::show(path, &text, &wrong);
         return Err(Fault::usage(format!("{file} has mistakes"), "mend what is shown above"));
     }
     let (object, sizes) = read_settings(file, settings)?;

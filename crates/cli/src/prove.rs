@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
 
 use crate::fault::{Exit, Fault};
-use crate::fmt;
+use crate::program;
 
 /// What `prove` takes.
 #[derive(Clone, Debug, Args)]
@@ -64,20 +64,22 @@ pub enum EngineArg {
 pub fn run(args: &ProveArgs) -> Result<Exit, Fault> {
     let start = Instant::now();
     crate::input::not_over([&args.file], args.output.files())?;
-    let Some((text, program)) = fmt::load(&args.file, args.object.as_deref())? else { return Ok(Exit::Bad) };
+    let Some((text, program)) = program::load(&args.file, args.object.as_deref())? else {
+        return Ok(Exit::Bad);
+    };
     let program = &program;
-    match choose(args.engine, program) {
-        EngineArg::Obligations => obligations::run(args, program, &text, start),
-        _ => shape::run(args, program, &text),
+    let by_obligations = match args.engine {
+        EngineArg::Auto => suits_obligations(program),
+        EngineArg::Obligations => true,
+        EngineArg::Shape => false,
+    };
+    match by_obligations {
+        true => obligations::run(args, program, &text, start),
+        false => shape::run(args, program, &text),
     }
 }
 
 /// An abstraction is what obligations need, and what the shape analysis does not use.
-fn choose(engine: EngineArg, program: &Program) -> EngineArg {
-    match engine {
-        EngineArg::Auto if program.annotations.abs.is_some() => EngineArg::Obligations,
-        EngineArg::Auto if program.records.is_empty() => EngineArg::Obligations,
-        EngineArg::Auto => EngineArg::Shape,
-        engine => engine,
-    }
+fn suits_obligations(program: &Program) -> bool {
+    program.annotations.abs.is_some() || program.records.is_empty()
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use linpoint_history::Diagnostic;
+use linpoint_monitor::Finding;
 use linpoint_monitor::file::LogError;
 use linpoint_monitor::finding::{Blame, Cause, Found, Seen};
 use linpoint_monitor::replay::{self, Refine, RefineError, Refined};
-use linpoint_monitor::{Conclusion, Finding};
 use serde_json::{Value as Json, json};
 
 use crate::args::RefineArgs;
@@ -32,11 +32,7 @@ pub fn run(args: &RefineArgs) -> Result<Exit, Fault> {
     // A closed pipe is not an error.
     let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
     args.output.write(|| crate::view::refine::view(args, &refined, lines(&refined)))?;
-    Ok(match refined.report.conclusion() {
-        Conclusion::Clean => Exit::Holds,
-        Conclusion::Violated => Exit::Violated,
-        Conclusion::Mistaken | Conclusion::Unknown => Exit::Unknown,
-    })
+    Ok(refined.report.verdict().kind().into())
 }
 
 fn lines(refined: &Refined) -> String {
@@ -46,11 +42,6 @@ fn lines(refined: &Refined) -> String {
 /// One line of JSON, with the fields of the contract.
 fn object(args: &RefineArgs, refined: &Refined, elapsed: Duration) -> String {
     let report = &refined.report;
-    let verdict = match report.conclusion() {
-        Conclusion::Clean => "holds",
-        Conclusion::Violated => "violated",
-        Conclusion::Mistaken | Conclusion::Unknown => "unknown",
-    };
     let findings: Vec<Json> =
         report.findings().map(|(judged, found)| finding(&judged.description.name, found)).collect();
     let unjudged: u64 = report.objects.iter().map(|judged| judged.summary.unjudged).sum();
@@ -58,7 +49,7 @@ fn object(args: &RefineArgs, refined: &Refined, elapsed: Duration) -> String {
     let missing: u64 = report.objects.iter().map(|judged| judged.summary.missing).sum();
     json!({
         "file": args.log.display().to_string(),
-        "verdict": verdict,
+        "verdict": report.verdict().kind().word(),
         "summary": report.to_string().lines().next(),
         "basis": {
             "kind": "commit order",

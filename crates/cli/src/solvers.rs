@@ -2,8 +2,10 @@
 //!
 //! This file has no dependency: the set-up of the tests is this same file.
 //!
-//! A solver on the path is left alone. Otherwise it is put into a folder of the project's own, `~/.cache/linpoint/solvers`, where `linpoint prove` looks: z3 from the wheel of
-//! Python's package index, which has the program in it; cvc5 from Debian's packages, taken apart without installing them. What cannot be had is said, by name; tests that need it fail.
+//! A solver on the path is left alone. Otherwise it is put into a folder of the project's own,
+//! `~/.cache/linpoint/solvers`, where `linpoint prove` looks: z3 from the wheel of Python's package index,
+//! which has the program in it; cvc5 from Debian's packages, taken apart without installing them. What cannot
+//! be had is said, by name; tests that need it fail.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

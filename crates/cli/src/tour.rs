@@ -1,7 +1,8 @@
-//! `linpoint tour`: the five methods on examples that come with the command, one after another, with a page for each.
+//! `linpoint tour`: the five methods on examples that come with the command, one after another, with a page
+//! for each.
 //!
-//! The examples are in the binary, and are written into a folder together with the pages, so that every command of the tour can be given again by hand. Each stop runs the command
-//! itself, as a user would.
+//! The examples are in the binary, and are written into a folder together with the pages, so that every
+//! command of the tour can be given again by hand. Each stop runs the command itself, as a user would.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -203,7 +204,8 @@ fn recorded(stop: &Stop, page: &Path) -> Result<Exit, Fault> {
     Ok(Exit::Holds)
 }
 
-/// A program that is monitored: two threads count in a map, and one entry does not come to hold what it should.
+/// A program that is monitored: two threads count in a map, and one entry does not come to hold what it
+/// should.
 fn log(path: &Path) -> Result<(), Fault> {
     let bug = |what: String| Fault::Bug { what, saved: None };
     let monitor =

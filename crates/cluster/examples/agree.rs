@@ -1,4 +1,5 @@
-//! Thousands of random histories, spoiled and not, split over sources: the dataflow against `check` on one machine.
+//! Thousands of random histories, spoiled and not, split over sources: the dataflow against `check` on one
+//! machine.
 //!
 //! `cargo run --release -p linpoint-cluster --example agree -- 10000 1` (how many, and the seed).
 

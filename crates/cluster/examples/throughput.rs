@@ -1,11 +1,15 @@
 //! How fast the dataflow is: a mixed history over many objects, one worker or several processes.
 //!
-//! `throughput make DIR OPERATIONS KEYS PARTS [HOT] [together]` writes PARTS files for each of register, kv and queue, in the native binary form, with the share HOT of all
-//! operations on one key. Each part has keys of its own, as where servers log their own; `together` makes one history and gives the processes to the parts in turn, so that every part has all keys, as where clients log what they did. `throughput run FILE@SPEC…` checks them in this process; `--hosts FILE --host N` makes it one
-//! of several, `--progress DIR` keeps progress there.
+//! `throughput make DIR OPERATIONS KEYS PARTS [HOT] [together]` writes PARTS files for each of register, kv
+//! and queue, in the native binary form, with the share HOT of all operations on one key. Each part has keys
+//! of its own, as where servers log their own; `together` makes one history and gives the processes to the
+//! parts in turn, so that every part has all keys, as where clients log what they did. `throughput run
+//! FILE@SPEC…` checks them in this process; `--hosts FILE --host N` makes it one of several, `--progress DIR`
+//! keeps progress there.
 //!
-//! `throughput kills DIR TIMES [SEED]` makes three million operations `together` in DIR and checks them on two hosts, TIMES times: one of the two is killed (kill -9) at a random moment, and both are started again. The verdict and the
-//! number of operations must be those of an undisturbed run; what was done twice is told.
+//! `throughput kills DIR TIMES [SEED]` makes three million operations `together` in DIR and checks them on
+//! two hosts, TIMES times: one of the two is killed (kill -9) at a random moment, and both are started again.
+//! The verdict and the number of operations must be those of an undisturbed run; what was done twice is told.
 
 #[path = "throughput/kills.rs"]
 mod kills;

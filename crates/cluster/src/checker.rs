@@ -1,11 +1,13 @@
 //! The objects of one worker: batches come in, verdicts go out.
 //!
-//! Each object sees its rows only, and is looked at when one comes in: one touch of its memory a row. Objects that got no row since are looked at by [`Checker::sweep`] (for live
-//! runs) and at the end.
+//! Each object sees its rows only, and is looked at when one comes in: one touch of its memory a row. Objects
+//! that got no row since are looked at by [`Checker::sweep`] (for live runs) and at the end.
 //!
-//! **In order of time.** A batch holds nothing that was called before its time, and waits until the frontier has passed that time, so that all batches of earlier times are here and were taken. The
-//! mark while it is taken is its own time: whatever is not taken yet was called at it or later. So an object hardly ever has more than a row that waits, however far the frontier lags and
-//! in whatever order batches of different hosts come in.
+//! **In order of time.** A batch holds nothing that was called before its time, and waits until the frontier
+//! has passed that time, so that all batches of earlier times are here and were taken. The mark while it is
+//! taken is its own time: whatever is not taken yet was called at it or later. So an object hardly ever has
+//! more than a row that waits, however far the frontier lags and in whatever order batches of different hosts
+//! come in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,7 +60,8 @@ pub struct Checker {
     pub violations: u64,
     /// Rows taken.
     pub taken: u64,
-    /// Set at the end when a worker of this process has found an object violated: others need not be decided any more.
+    /// Set at the end when a worker of this process has found an object violated: others need not be decided
+    /// any more.
     pub found: Arc<AtomicBool>,
 }
 
@@ -142,7 +145,8 @@ impl Checker {
         }
     }
 
-    /// Takes a batch; nothing that is still to come, its rows included, was called before `mark` in real time.
+    /// Takes a batch; nothing that is still to come, its rows included, was called before `mark` in real
+    /// time.
     fn take(&mut self, batch: Batch, mark: i64) {
         if let Some(notice @ (Notice::Lost { .. } | Notice::Stopped)) = &batch.notice {
             self.lose(&batch, notice, mark);
@@ -183,7 +187,8 @@ impl Checker {
         }
     }
 
-    /// How far objects may be looked at: not beyond what a lost source leaves open, nor beyond a checkpoint that is due.
+    /// How far objects may be looked at: not beyond what a lost source leaves open, nor beyond a checkpoint
+    /// that is due.
     fn bounded(&self, mark: i64) -> i64 {
         let mark = self.horizon.as_ref().map_or(mark, |(at, _)| mark.min(*at));
         self.checkpoints.first().map_or(mark, |&due| mark.min(due))
@@ -216,7 +221,8 @@ impl Checker {
         }
     }
 
-    /// Keeps progress from here on, and begins with the checkpoint at `mark`, if there is one. How many operations that were.
+    /// Keeps progress from here on, and begins with the checkpoint at `mark`, if there is one. How many
+    /// operations that were.
     pub(crate) fn resume(&mut self, keeper: Keeper, mark: Option<i64>) -> u64 {
         self.world.keeps = true;
         let snapshot = mark.and_then(|mark| keeper.progress.read(keeper.worker, mark));
@@ -358,8 +364,8 @@ impl Checker {
         report
     }
 
-    /// The verdicts of all objects. Objects that take long have turns, which grow, so that one that is hard does not keep others from being
-    /// decided; and once one is violated, those that are still open stay so.
+    /// The verdicts of all objects. Objects that take long have turns, which grow, so that one that is hard
+    /// does not keep others from being decided; and once one is violated, those that are still open stay so.
     fn verdicts(&mut self, stopped: bool) -> Vec<Verdict> {
         let open = || Verdict::Unknown(Unknown::Time { decided: 0, widest: 0 });
         let mut verdicts: Vec<Verdict> = self.objects.iter().map(|_| open()).collect();

@@ -1,10 +1,11 @@
 //! What stamps of several hosts say about real time.
 //!
-//! Stamps of one source are exact among themselves: they come from one counter or one clock. Between sources they are not: the clock of
-//! source s is off by at most its error bound ε(s). So of two operations a of s and b of t ≠ s, a *surely* precedes b iff
-//! `a.return + ε(s) < b.call − ε(t)`; within one source iff `a.return < b.call`. Operations of one process follow one another even where
-//! stamps touch. This is a partial order but not always an interval order, so it is enclosed by two that are (`docs/cluster.md`):
-//! the stamps as they are ask for too much, the stamps widened by ε for too little.
+//! Stamps of one source are exact among themselves: they come from one counter or one clock. Between sources
+//! they are not: the clock of source s is off by at most its error bound ε(s). So of two operations a of s
+//! and b of t ≠ s, a *surely* precedes b iff `a.return + ε(s) < b.call − ε(t)`; within one source iff
+//! `a.return < b.call`. Operations of one process follow one another even where stamps touch. This is a
+//! partial order but not always an interval order, so it is enclosed by two that are (`docs/cluster.md`): the
+//! stamps as they are ask for too much, the stamps widened by ε for too little.
 //!
 //! The source of a row stands in its field `key`: here every row is of one object.
 
@@ -68,8 +69,9 @@ impl Clocks {
         self.widened_by(row, self.epsilon(row.key))
     }
 
-    /// The row as the clock of `exact` sees it: rows of that source as they are, others widened by both bounds. Of two rows that part then, one surely precedes the
-    /// other: two of that source by their stamps, one of it and another by both bounds, two others by more than theirs.
+    /// The row as the clock of `exact` sees it: rows of that source as they are, others widened by both
+    /// bounds. Of two rows that part then, one surely precedes the other: two of that source by their stamps,
+    /// one of it and another by both bounds, two others by more than theirs.
     pub fn widened_beside(&self, row: &Operation, exact: KeyId) -> Operation {
         let both = self.epsilon(row.key).saturating_add(self.epsilon(exact));
         self.widened_by(row, if row.key == exact { 0 } else { both })

@@ -1,7 +1,9 @@
 //! Clients that use a real store and record what they did, so that anyone can check theirs.
 //!
-//! Each client is a process of the history: it calls, waits, and stamps both ends with one clock of this machine. An answer that does not come (a timeout, a connection that breaks
-//! after the request was sent) makes the operation *pending*: it may have happened, now or later; the client goes on as a new process. A request that surely was not sent is left out.
+//! Each client is a process of the history: it calls, waits, and stamps both ends with one clock of this
+//! machine. An answer that does not come (a timeout, a connection that breaks after the request was sent)
+//! makes the operation *pending*: it may have happened, now or later; the client goes on as a new process. A
+//! request that surely was not sent is left out.
 //!
 //! Rows are handed over in order of return with a floor: the oldest call still open, or now.
 
@@ -56,7 +58,8 @@ pub struct Plan {
     pub seed: u64,
     /// What all names of processes begin with, where several record.
     pub name: String,
-    /// What all keys begin with. Those who use the same keys at the same time have the same here, and seeds of their own.
+    /// What all keys begin with. Those who use the same keys at the same time have the same here, and seeds
+    /// of their own.
     pub prefix: String,
     /// At most so many operations a second; none: as fast as they go.
     pub rate: Option<u64>,

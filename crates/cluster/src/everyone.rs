@@ -10,7 +10,8 @@ use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::{Input, Probe, probe};
 use timely::worker::Worker;
 
-/// Sends each message to the worker with that number; what came in here, in any order, once everyone has sent.
+/// Sends each message to the worker with that number; what came in here, in any order, once everyone has
+/// sent.
 pub(crate) fn exchange<M: ExchangeData + Clone>(
     worker: &mut Worker,
     messages: impl IntoIterator<Item = (u64, M)>,

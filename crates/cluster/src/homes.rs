@@ -2,15 +2,24 @@
 //!
 //! Any choice is right as long as all sources make the same. Two are made here:
 //!
-//! - **By name**: a hash of specification and key. It needs to know nothing, so it serves streams, whose keys nobody knows beforehand.
-//! - **Where they are read**: files are read twice, so after the first reading all keys are known. The workers tell each other which they have: each key to its *clerk*, the worker that has it by name. A key that the
-//!   sources of one worker have to themselves stays there, and its rows do not travel; one that several have goes to its home by name. A fleet whose servers log each their own part of the keys exchanges next to nothing.
+//! - **By name**: a hash of specification and key. It needs to know nothing, so it serves streams, whose keys
+//!   nobody knows beforehand.
+//! - **Where they are read**: files are read twice, so after the first reading all keys are known. The
+//!   workers tell each other which they have: each key to its *clerk*, the worker that has it by name. A key
+//!   that the sources of one worker have to themselves stays there, and its rows do not travel; one that
+//!   several have goes to its home by name. A fleet whose servers log each their own part of the keys
+//!   exchanges next to nothing.
 //!
-//! **Balance.** A worker that reads more than its part of all rows keeps only that part of its own keys, and gives the others, by their hash, to those that read less.
+//! **Balance.** A worker that reads more than its part of all rows keeps only that part of its own keys, and
+//! gives the others, by their hash, to those that read less.
 //!
-//! **All sources agree.** What a clerk says of a key depends on the key's hash, on who has it and on how many rows each worker reads, and is said to all who have it. Two keys with one hash share their fate, which does no harm. The object without a
-//! name, and a key called null, which is the same, always live by name. If a single source of a run does not know its keys, all objects live by name. A file that has another key when it is read again has changed, and cannot be read on.
+//! **All sources agree.** What a clerk says of a key depends on the key's hash, on who has it and on how many
+//! rows each worker reads, and is said to all who have it. Two keys with one hash share their fate, which
+//! does no harm. The object without a name, and a key called null, which is the same, always live by name. If
+//! a single source of a run does not know its keys, all objects live by name. A file that has another key
+//! when it is read again has changed, and cannot be read on.
 
+use linpoint_history::rng::mix;
 use linpoint_history::{KeyId, Symbols, Value};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -44,7 +53,8 @@ fn hash(spec: &str, key: &Value, bytes: &mut Vec<u8>) -> u64 {
 pub(crate) struct Assigned {
     /// For each source, by key; none: by name.
     pub homes: Vec<Option<Vec<u16>>>,
-    /// Of what is checked, all keys and who has them: a run that goes on must have the same, or objects were elsewhere, and others.
+    /// Of what is checked, all keys and who has them: a run that goes on must have the same, or objects were
+    /// elsewhere, and others.
     pub basis: u64,
 }
 
@@ -72,7 +82,8 @@ type Keys = Vec<Option<u64>>;
 /// Keys in a part.
 const PART: usize = 1 << 13;
 
-/// The keys of each source, and what their clerks are told. Everyone hears of everyone, whether there are keys or not.
+/// The keys of each source, and what their clerks are told. Everyone hears of everyone, whether there are
+/// keys or not.
 fn claims(own: u64, peers: usize, feeds: &[Named], of: &str) -> (Vec<Keys>, Vec<(u64, Claim)>) {
     let known = feeds.iter().all(|named| named.feed.knows_keys());
     let rows = feeds.iter().filter_map(|named| named.feed.total()).sum();
@@ -82,7 +93,7 @@ fn claims(own: u64, peers: usize, feeds: &[Named], of: &str) -> (Vec<Keys>, Vec<
     let mut digest = hash(of, &Value::Null, &mut Vec::new());
     for hash in keys.iter().flatten().flatten() {
         claimed[home_of(*hash, peers) as usize].push(*hash);
-        digest = digest.wrapping_add(mixed(*hash));
+        digest = digest.wrapping_add(mix(*hash));
     }
     let mut claims = Vec::new();
     for (clerk, hashes) in (0..).zip(&claimed) {
@@ -107,8 +118,7 @@ pub(crate) fn assign(worker: &mut Worker, feeds: &[Named], of: &str) -> Assigned
     claims.sort_by_key(|claim| (claim.worker, claim.part));
     let firsts = || claims.iter().filter(|claim| claim.part == 0);
     let known = firsts().all(|claim| claim.known);
-    let basis =
-        firsts().fold(u64::from(known), |basis, claim| mixed(mixed(basis ^ claim.rows) ^ claim.digest));
+    let basis = firsts().fold(u64::from(known), |basis, claim| mix(mix(basis ^ claim.rows) ^ claim.digest));
     if !known {
         return by_name(basis);
     }
@@ -192,7 +202,7 @@ impl Balance {
 
     /// The home of a key that only this worker has.
     fn home(&self, hash: u64, only: u16) -> u16 {
-        let (draw, stays) = (mixed(hash) >> 32, self.stays[usize::from(only)]);
+        let (draw, stays) = (mix(hash) >> 32, self.stays[usize::from(only)]);
         let room = self.room.last().copied().unwrap_or_default();
         if draw < stays || room == 0 {
             return only;
@@ -202,15 +212,8 @@ impl Balance {
     }
 }
 
-/// Every bit depends on every bit (Steele et al. 2014).
-fn mixed(bits: u64) -> u64 {
-    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
-}
-
-/// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for keys all over it.
+/// The worker of each key, in as few bits as the number of workers needs: it is asked for with every row, for
+/// keys all over it.
 pub(crate) struct Table {
     words: Vec<u64>,
     /// A power of two, so that no key is in two words; its logarithm.
@@ -291,7 +294,7 @@ mod tests {
             known: true,
             rows: rows[worker],
             digest: 0,
-            hashes: keys[worker].iter().map(|&key| mixed(key)).collect(),
+            hashes: keys[worker].iter().map(|&key| mix(key)).collect(),
         };
         let claims: Vec<Claim> = (0..rows.len()).map(claim).collect();
         let mut homes: FxHashMap<u64, u16> = FxHashMap::default();

@@ -1,8 +1,9 @@
 //! The processes of a run, and how they find each other.
 //!
-//! A hosts file has one address a line, `name:port`; the line number is the host's number. Every host listens at its own address and connects to those before it. Before
-//! Timely gets a connection, both sides say who they are: what they speak, their version, their number, how many hosts and workers they expect, and the run's token. A side that does not
-//! agree says why, to both.
+//! A hosts file has one address a line, `name:port`; the line number is the host's number. Every host listens
+//! at its own address and connects to those before it. Before Timely gets a connection, both sides say who
+//! they are: what they speak, their version, their number, how many hosts and workers they expect, and the
+//! run's token. A side that does not agree says why, to both.
 
 use std::any::Any;
 use std::io::{self, Read, Write};
@@ -200,7 +201,8 @@ impl Hosts {
         Ok((builders.into_iter().map(AllocatorBuilder::Tcp).collect(), Box::new((guard, running))))
     }
 
-    /// A host that is cut off says nothing, not even that it is gone: after the patience without a sign of life its connections count as broken. A shorter cut loses nothing.
+    /// A host that is cut off says nothing, not even that it is gone: after the patience without a sign of
+    /// life its connections count as broken. A shorter cut loses nothing.
     fn guard(&self, socket: &TcpStream) -> io::Result<()> {
         let every = (self.patience / 4).max(Duration::from_secs(1));
         let alive = TcpKeepalive::new().with_time(every).with_interval(every);
@@ -299,7 +301,8 @@ impl Hosts {
                     let why = why.unwrap_or_else(|| "no host with this number is waited for".to_owned());
                     let _ = say(&mut stream, &["no".to_owned(), why.clone()]);
                     let host = host.map_or("?".to_owned(), |host| host.to_string());
-                    // A token that is wrong is a stranger's; the rest are mistakes of ours that waiting does not mend.
+                    // A token that is wrong is a stranger's; the rest are mistakes of ours that waiting does
+                    // not mend.
                     if why == WRONG_TOKEN {
                         last = format!("{from} has a wrong token");
                         continue;
@@ -325,7 +328,8 @@ impl Hosts {
     }
 }
 
-/// Breaks all connections then, unless the run has ended: a host that hangs would hold up the others for ever.
+/// Breaks all connections then, unless the run has ended: a host that hangs would hold up the others for
+/// ever.
 fn hang_up_after(then: Instant, sockets: &[Option<TcpStream>], running: Weak<()>) {
     let handles: Vec<TcpStream> =
         sockets.iter().flatten().filter_map(|socket| socket.try_clone().ok()).collect();
@@ -344,7 +348,8 @@ fn hang_up_after(then: Instant, sockets: &[Option<TcpStream>], running: Weak<()>
     let _ = std::thread::Builder::new().name("linpoint-limit".to_owned()).spawn(wait);
 }
 
-/// What hosts must have in common. What travels has a version of its own: it changes between two that are published.
+/// What hosts must have in common. What travels has a version of its own: it changes between two that are
+/// published.
 pub fn version() -> String {
     format!("{}, wire {}", env!("CARGO_PKG_VERSION"), crate::wire::VERSION)
 }

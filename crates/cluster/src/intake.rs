@@ -1,9 +1,13 @@
-//! The sources of one worker: which is read next, how far ahead, and what is told of one that ends before its time.
+//! The sources of one worker: which is read next, how far ahead, and what is told of one that ends before its
+//! time.
 //!
-//! **Back-pressure.** A source does not read on while what it sent a while ago is not behind the frontier: then a worker, or another source, lags.
+//! **Back-pressure.** A source does not read on while what it sent a while ago is not behind the frontier:
+//! then a worker, or another source, lags.
 //!
-//! **A source never goes silently.** The frontier means that everything before it has arrived, so a source that gives its time back without having sent all it had would make it lie, on every worker. One
-//! that breaks off, fails or is stopped therefore says so first, to all, at the time that it holds: nothing is judged beyond.
+//! **A source never goes silently.** The frontier means that everything before it has arrived, so a source
+//! that gives its time back without having sent all it had would make it lie, on every worker. One that
+//! breaks off, fails or is stopped therefore says so first, to all, at the time that it holds: nothing is
+//! judged beyond.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -21,7 +25,8 @@ const AHEAD: usize = 4;
 const FAR_AHEAD: usize = 8;
 /// Rows of a long source.
 const LONG: u64 = 1 << 20;
-/// Chunks read before others have their turn, where rows travel to other hosts: each turn ends with messages, and a thread that wakes up for them.
+/// Chunks read before others have their turn, where rows travel to other hosts: each turn ends with messages,
+/// and a thread that wakes up for them.
 const AT_ONCE: usize = 8;
 
 /// Chunks that a source of these rows may be ahead of the frontier.
@@ -216,11 +221,13 @@ impl Live {
         }
         let next = floor.saturating_sub(epsilon).max(now);
         if floor == i64::MAX {
-            // More may come of a feed that gives its last rows first; but nothing that matters to the watermark.
+            // More may come of a feed that gives its last rows first; but nothing that matters to the
+            // watermark.
             self.capability = None;
         } else if let Some(held) = &mut self.capability {
             if next > now && read.every > 0 && read.since >= read.every {
-                // Sent at a time before the mark, so that everyone hears of it before the frontier gets there.
+                // Sent at a time before the mark, so that everyone hears of it before the frontier gets
+                // there.
                 read.since = 0;
                 let notices = self.outlet.notices(&Notice::Checkpoint(next));
                 out.extend(notices.into_iter().map(|batch| (capability.clone(), batch)));

@@ -1,12 +1,14 @@
 //! Operations that lead from the initial state to a given one.
 //!
-//! Engines begin with the initial state. Where the past of an object was forgotten but for the one state it ended in, they are given a few operations that
-//! lead there, one after another, before the rows that were kept. Whether they do is tried before it is believed.
+//! Engines begin with the initial state. Where the past of an object was forgotten but for the one state it
+//! ended in, they are given a few operations that lead there, one after another, before the rows that were
+//! kept. Whether they do is tried before it is believed.
 
 use linpoint_history::specs::{State, codes};
 use linpoint_history::{Builtin, Call, Kind, OpCode, Operation, ProcessId, Spec, Symbols, Value};
 
-/// Rows from the initial state to `state`, one after another, all before the stamp `before`; `None` where no way is known.
+/// Rows from the initial state to `state`, one after another, all before the stamp `before`; `None` where no
+/// way is known.
 pub fn lead(spec: &Builtin, state: &State, symbols: &mut Symbols, before: i64) -> Option<Vec<Operation>> {
     let steps = steps(spec, state)?;
     if steps.is_empty() {
@@ -31,7 +33,8 @@ pub fn lead(spec: &Builtin, state: &State, symbols: &mut Symbols, before: i64) -
     (now == *state).then_some(rows)
 }
 
-/// May the past of an object that is in `state` be forgotten? Only where [`lead`] finds back to it, and where the state is small.
+/// May the past of an object that is in `state` be forgotten? Only where [`lead`] finds back to it, and where
+/// the state is small.
 pub fn is_memorable(spec: &Builtin, state: &State) -> bool {
     let plain = spec.initial.is_null();
     match (spec.kind, state) {
@@ -44,7 +47,8 @@ pub fn is_memorable(spec: &Builtin, state: &State) -> bool {
     }
 }
 
-/// Elements in a state that is remembered; with more, an engine that keeps them is cheaper than steps that copy them.
+/// Elements in a state that is remembered; with more, an engine that keeps them is cheaper than steps that
+/// copy them.
 pub(crate) const LARGEST: usize = 64;
 
 type Steps = Vec<(OpCode, Value, Option<ProcessId>)>;

@@ -1,11 +1,16 @@
 //! Streams over TCP: those who record operations send them while they happen.
 //!
-//! A stream begins with a greeting (what is spoken, the version, the token, the source's name, its specification) and goes on in *frames*: a length of at most [`LONGEST`], a checksum, a number, a floor, and
-//! rows in the native binary form. Every frame is acknowledged when it was taken; a sender that lost its connection comes back, says who it is, hears which frame is wanted next and sends again from there. So a cut
-//! connection loses nothing, and while it lasts the floor stands still and with it the watermark: what is not known is not judged.
+//! A stream begins with a greeting (what is spoken, the version, the token, the source's name, its
+//! specification) and goes on in *frames*: a length of at most [`LONGEST`], a checksum, a number, a floor,
+//! and rows in the native binary form. Every frame is acknowledged when it was taken; a sender that lost its
+//! connection comes back, says who it is, hears which frame is wanted next and sends again from there. So a
+//! cut connection loses nothing, and while it lasts the floor stands still and with it the watermark: what is
+//! not known is not judged.
 //!
-//! **Lives.** A sender says with its name which *life* of that name it is, a word of its own. The same life may come back, and takes the place of a connection that only this side still believes in. Another life
-//! under a known name is refused: what the first had recorded and not sent died with it, and frames of the two must never be taken for one another.
+//! **Lives.** A sender says with its name which *life* of that name it is, a word of its own. The same life
+//! may come back, and takes the place of a connection that only this side still believes in. Another life
+//! under a known name is refused: what the first had recorded and not sent died with it, and frames of the
+//! two must never be taken for one another.
 //!
 //! [`Listener`] takes streams in, [`LiveFeed`] hands them to a worker, [`Sender`] is the other side.
 
@@ -137,7 +142,8 @@ struct Shared {
     intakes: Vec<Mutex<Intake>>,
 }
 
-/// Where the frames of a stream go. It is locked while one is taken, so that no frame is taken twice where two connections of one stream meet.
+/// Where the frames of a stream go. It is locked while one is taken, so that no frame is taken twice where
+/// two connections of one stream meet.
 struct Intake {
     sender: SyncSender<Message>,
     /// The number of the next frame wanted.

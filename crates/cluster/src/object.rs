@@ -1,7 +1,8 @@
 //! One object: the online check of its rows, in as little memory as its present needs.
 //!
-//! Most objects, most of the time, are one state and at most one row that waits: that is an [`Object`], one line of the processor's cache. Whatever else an object comes to is [`busy`]; it goes back when it
-//! is over. No stage guesses: what cannot be decided is `unknown` with its reason. See `docs/cluster.md`.
+//! Most objects, most of the time, are one state and at most one row that waits: that is an [`Object`], one
+//! line of the processor's cache. Whatever else an object comes to is [`busy`]; it goes back when it is over.
+//! No stage guesses: what cannot be decided is `unknown` with its reason. See `docs/cluster.md`.
 
 mod batch;
 mod busy;
@@ -70,7 +71,8 @@ impl Object {
         Object { spec, listed: false, has_only: false, count: 0, only, start, busy: None }
     }
 
-    /// A row comes in; nothing that is still to come, this row included, was called before `mark` in real time.
+    /// A row comes in; nothing that is still to come, this row included, was called before `mark` in real
+    /// time.
     #[inline]
     pub fn push(&mut self, row: Operation, mark: i64, world: &mut World) {
         if self.busy.is_none() {
@@ -100,8 +102,9 @@ impl Object {
 
     /// Turns busy, if it is not.
     ///
-    /// What was forgotten had returned before the mark of that time, and what came since, and the only row with it, was called at that mark or later; marks only rise. So the moment just before this
-    /// mark, or before the only row's call if that is earlier, parts the two.
+    /// What was forgotten had returned before the mark of that time, and what came since, and the only row
+    /// with it, was called at that mark or later; marks only rise. So the moment just before this mark, or
+    /// before the only row's call if that is earlier, parts the two.
     fn busy(&mut self, mark: i64, world: &mut World) -> &mut Busy {
         let Object { spec, has_only, count, only, start, .. } = self;
         self.busy.get_or_insert_with(|| {

@@ -1,10 +1,13 @@
 //! What a worker remembers on disk, so that a run that was killed can go on.
 //!
-//! At a *checkpoint* with mark c a worker has decided nothing that returned after c, and everything called before c has arrived. It writes, for each object, the state it is in and the rows that wait
-//! and were called before c; a source that begins again leaves out what was called before c. So every operation counts exactly once, whatever happened in between.
+//! At a *checkpoint* with mark c a worker has decided nothing that returned after c, and everything called
+//! before c has arrived. It writes, for each object, the state it is in and the rows that wait and were
+//! called before c; a source that begins again leaves out what was called before c. So every operation counts
+//! exactly once, whatever happened in between.
 //!
-//! A file is written beside its place and renamed, and carries a checksum: it is there whole or not at all. Workers take the same checkpoints but not at the same moment, so a few are kept, and a
-//! run goes on from the newest that all workers have.
+//! A file is written beside its place and renamed, and carries a checksum: it is there whole or not at all.
+//! Workers take the same checkpoints but not at the same moment, so a few are kept, and a run goes on from
+//! the newest that all workers have.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -102,7 +105,8 @@ pub(crate) enum KeptState {
     Bag(Vec<(Wire, u32)>),
     Map(Vec<(Wire, Wire)>),
     Holders(Vec<(Wire, u32)>, Option<Wire>),
-    /// The initial one: the past of an object with a specification of one's own is forgotten in no other ([`crate::lead::is_memorable`]).
+    /// The initial one: the past of an object with a specification of one's own is forgotten in no other
+    /// ([`crate::lead::is_memorable`]).
     Initial,
 }
 

@@ -1,7 +1,8 @@
 //! The state of an object between operations, in few bytes, and the step that most operations are.
 //!
-//! Most operations happen while nobody else uses the object. For registers, key–value stores and plain queues such a step is done on numbers, in place: equal numbers are equal values. Everything else is a
-//! step of the specification. Both are compared in the tests of this file.
+//! Most operations happen while nobody else uses the object. For registers, key–value stores and plain queues
+//! such a step is done on numbers, in place: equal numbers are equal values. Everything else is a step of the
+//! specification. Both are compared in the tests of this file.
 
 use std::collections::VecDeque;
 
@@ -33,7 +34,8 @@ const BACK: u8 = 1;
 
 const _: () = assert!(size_of::<Quiet>() == 16);
 
-/// A queue of as many elements as the room of a line of the processor's cache holds, all in one place: a step is one touch of memory, or two.
+/// A queue of as many elements as the room of a line of the processor's cache holds, all in one place: a step
+/// is one touch of memory, or two.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Where the front is.
@@ -139,7 +141,8 @@ impl Quiet {
         }
     }
 
-    /// Lets a completed operation happen, alone. If it cannot happen, or cannot be remembered, nothing changes.
+    /// Lets a completed operation happen, alone. If it cannot happen, or cannot be remembered, nothing
+    /// changes.
     #[inline]
     pub fn step(&mut self, spec: &Builtin, row: &Operation, symbols: &mut Symbols) -> bool {
         const GET: OpCode = codes::kv::GET;

@@ -1,13 +1,14 @@
 //! What came out of a run: from each worker, and of all.
 //!
-//! A [`Report`] travels to the first worker, so it speaks of names and not of numbers. [`Outcome`] joins them: violated if one object is, unknown if one is and none is
-//! violated, or if something happened to a source. It gives the same [`Answer`] that `check` gives.
+//! A [`Report`] travels to the first worker, so it speaks of names and not of numbers. [`Outcome`] joins
+//! them: violated if one object is, unknown if one is and none is violated, or if something happened to a
+//! source. It gives the same [`Answer`] that `check` gives.
 
 use std::time::Duration;
 
 use linpoint_check::Answer;
 use linpoint_history::{
-    Basis, Counterexample, KeyId, OpCode, Operation, Start, Symbols, Unknown, Value, Verdict,
+    Basis, Counterexample, KeyId, OpCode, Operation, Start, Symbols, Unexplained, Unknown, Value, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +112,7 @@ impl Example {
         Example {
             core: example.core.iter().map(named).collect(),
             prefix: example.prefix.iter().map(named).collect(),
-            start: example.start.as_ref().map(|start| (start.state.clone(), start.operations)),
+            start: example.start.as_ref().map(|start| (start.shown.clone(), start.operations)),
             impossible: example.impossible,
             explained: example.explained.clone(),
             rechecked: example.rechecked,
@@ -136,15 +137,15 @@ impl Example {
             row.key = symbols.key(key);
             row
         };
-        Counterexample {
+        let found = Unexplained {
             core: self.core.iter().map(&mut row).collect(),
             prefix: self.prefix.iter().map(&mut row).collect(),
-            start: self.start.clone().map(|(state, operations)| Start { state, operations }),
+            start: self.start.clone().map(|(shown, operations)| Start { state: None, shown, operations }),
             impossible: self.impossible,
             explained: self.explained.clone(),
-            rechecked: self.rechecked,
             reason: self.reason.clone(),
-        }
+        };
+        Counterexample::new(found, self.rechecked)
     }
 }
 

@@ -1,9 +1,11 @@
 //! The dataflow: sources → exchange by object → one check an object → verdicts gathered.
 //!
-//! Times of the dataflow are stamps: a source that holds the time t has nothing left that was called before t. So the frontier at a worker's checks *is* the watermark: everything called
-//! before it is there. Timely (Murray et al. 2013) keeps it, across threads and hosts; nothing here counts messages.
+//! Times of the dataflow are stamps: a source that holds the time t has nothing left that was called before
+//! t. So the frontier at a worker's checks *is* the watermark: everything called before it is there. Timely
+//! (Murray et al. 2013) keeps it, across threads and hosts; nothing here counts messages.
 //!
-//! **Back-pressure.** A source does not read on while what it sent a while ago is not behind the frontier: then a worker, or another source, lags.
+//! **Back-pressure.** A source does not read on while what it sent a while ago is not behind the frontier:
+//! then a worker, or another source, lags.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -182,7 +184,8 @@ impl Job {
             }
             vec![missing]
         });
-        // Objects are known by the names of their specifications, here and on other hosts, so each has one name.
+        // Objects are known by the names of their specifications, here and on other hosts, so each has one
+        // name.
         for Named { about, .. } in &mut feeds {
             if let Ok(spec) = (self.specs)(&about.spec)
                 && spec.as_own().is_none()
@@ -204,7 +207,8 @@ impl Job {
             shared.from = agreed(worker, &keeper.usable());
             shared.resumed = checker.borrow_mut().resume(keeper, shared.from);
             let total: u64 = feeds.iter().filter_map(|named| named.feed.total()).sum();
-            // Forty in all, whoever calls for them; and not so close that the newest ones of two workers could have none in common.
+            // Forty in all, whoever calls for them; and not so close that the newest ones of two workers
+            // could have none in common.
             let chunks: usize = feeds.iter().map(|named| intake::ahead(named.feed.as_ref())).sum();
             let ahead = (chunks * CHUNK) as u64;
             shared.every = progress.every.unwrap_or((total / 40 * peers as u64).max(ahead)).max(1);
@@ -286,7 +290,8 @@ impl Job {
                 move |output| {
                     let mut batches = Vec::new();
                     let more = intake.turn(&mut batches);
-                    // All in one message a worker, at the earliest of their times: each message wakes up threads here and there.
+                    // All in one message a worker, at the earliest of their times: each message wakes up
+                    // threads here and there.
                     let times = batches.iter().map(|(capability, _)| capability);
                     if let Some(earliest) = times.min_by_key(|capability| *capability.time()).cloned() {
                         let timed = |(capability, batch): (Capability<i64>, Batch)| Batch { at: *capability.time(), ..batch };

@@ -1,20 +1,23 @@
 //! The operations between two quiet moments of an object, decided whole.
 //!
-//! Where every operation before a moment surely precedes every one after it, the history is linearizable iff its first part is and its second part is *from a state that the
-//! first may end in* (`docs/cluster.md`, "Cuts"). So what must be remembered of the past is a set of states, and it is computed here: every order
-//! of a few operations, from every state they may begin in, by sets of operations that took effect (Wing & Gong 1993, with Lowe's 2017 memo of
-//! configurations). The order that led to each state is replayed before the state is believed.
+//! Where every operation before a moment surely precedes every one after it, the history is linearizable iff
+//! its first part is and its second part is *from a state that the first may end in* (`docs/cluster.md`,
+//! "Cuts"). So what must be remembered of the past is a set of states, and it is computed here: every order
+//! of a few operations, from every state they may begin in ([`linpoint_check::orders`]). The order that led
+//! to each state is replayed before the state is believed.
 
+use std::ops::ControlFlow;
+
+use linpoint_check::orders::{Event, RowsQuestion, Walked, walk};
 use linpoint_history::specs::State;
-use linpoint_history::{Builtin, Call, Operation, Spec, Symbols, Value};
-use rustc_hash::FxHashSet;
+use linpoint_history::{Builtin, Call, Operation, Spec, Symbols};
 
 use crate::clock::Clocks;
 
 /// Longest segment that is decided here.
 pub const LONGEST: usize = 24;
-/// Most configurations that are looked at.
-const MOST_CONFIGS: usize = 2000;
+/// Most configurations that are come to.
+const MOST_CONFIGS: u64 = 2000;
 /// Most states that are remembered.
 pub const MOST_STATES: usize = 16;
 
@@ -25,12 +28,6 @@ pub enum Ends {
     States(Vec<State>),
     /// Too many operations, configurations or states to say.
     TooMany,
-}
-
-/// An operation with what its numbers stand for.
-struct Meant {
-    arg: Value,
-    result: Value,
 }
 
 /// Applies one operation, alone, to a state.
@@ -50,73 +47,37 @@ pub fn explore(
     if rows.len() > LONGEST {
         return Ends::TooMany;
     }
-    let meant: Vec<Meant> = rows
-        .iter()
-        .map(|row| Meant { arg: symbols.value(row.arg), result: symbols.value(row.result) })
-        .collect();
-    let before: Vec<u32> = (0..rows.len())
-        .map(|j| {
-            (0..rows.len()).filter(|&i| i != j && clocks.precedes(rows, i, j)).fold(0, |set, i| set | 1 << i)
-        })
-        .collect();
-    let all: u32 = ((1u64 << rows.len()) - 1) as u32;
-    let mut seen: FxHashSet<(u32, State)> = FxHashSet::default();
-    // A configuration: what took effect, the state, and the way it was reached, as an index into `ways`.
-    let mut ways: Vec<(u32, u8)> = Vec::new();
-    let mut open: Vec<(u32, State, u32, u32)> = Vec::new();
-    for (start, state) in starts.iter().enumerate() {
-        if seen.insert((0, state.clone())) {
-            open.push((0, state.clone(), u32::MAX, start as u32));
-        }
-    }
+    let precedes = |i: usize, j: usize| clocks.precedes(rows, i, j);
+    let question = RowsQuestion::new(spec, rows, symbols, precedes);
     let mut ends: Vec<State> = Vec::new();
-    while let Some((done, state, way, start)) = open.pop() {
-        if done == all {
-            let order = unwind(&ways, way);
+    let walked = walk(&question, starts.iter().cloned(), |event| match event {
+        Event::Step(spent) if spent.arrivals > MOST_CONFIGS => ControlFlow::Break(()),
+        Event::Explained(way) => {
+            let order: Vec<usize> = way.order().collect();
+            let (start, end) = (way.states().next(), way.end());
+            let replayed = start.and_then(|start| replays(spec, start, rows, symbols, &order, clocks));
             assert!(
-                replays(spec, &starts[start as usize], rows, &meant, &order, clocks) == Some(&state).cloned(),
+                replayed.is_some() && replayed.as_ref() == end,
                 "an order of a segment did not replay to the state it was found with"
             );
-            ends.push(state);
-            if ends.len() > MOST_STATES {
-                return Ends::TooMany;
-            }
-            continue;
+            ends.extend(replayed);
+            if ends.len() > MOST_STATES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
-        for i in 0..rows.len() {
-            if done & 1 << i != 0 || before[i] & !done != 0 {
-                continue;
-            }
-            let call = Call { op: rows[i].op(), process: rows[i].process(), arg: &meant[i].arg };
-            let Some(next) = spec.step(&state, call, &meant[i].result) else { continue };
-            if seen.len() >= MOST_CONFIGS {
-                return Ends::TooMany;
-            }
-            if seen.insert((done | 1 << i, next.clone())) {
-                ways.push((way, i as u8));
-                open.push((done | 1 << i, next, ways.len() as u32 - 1, start));
-            }
-        }
+        Event::Step(_) | Event::Refused { .. } | Event::End(_) => ControlFlow::Continue(()),
+    });
+    match walked {
+        Walked::Whole => Ends::States(ends),
+        Walked::Ended => Ends::TooMany,
     }
-    Ends::States(ends)
 }
 
-fn unwind(ways: &[(u32, u8)], mut way: u32) -> Vec<usize> {
-    let mut order = Vec::new();
-    while let Some(&(before, row)) = ways.get(way as usize) {
-        order.push(usize::from(row));
-        way = before;
-    }
-    order.reverse();
-    order
-}
-
-/// The independent look: each operation once, none after one it surely precedes, each step allowed; the state at the end.
+/// The independent look: each operation once, none after one it surely precedes, each step allowed; the state
+/// at the end.
 fn replays(
     spec: &Builtin,
     start: &State,
     rows: &[Operation],
-    meant: &[Meant],
+    symbols: &Symbols,
     order: &[usize],
     clocks: &Clocks,
 ) -> Option<State> {
@@ -128,8 +89,7 @@ fn replays(
         {
             return None;
         }
-        let call = Call { op: rows[i].op(), process: rows[i].process(), arg: &meant[i].arg };
-        state = spec.step(&state, call, &meant[i].result)?;
+        state = step(spec, &state, &rows[i], symbols)?;
     }
     done.iter().all(|&done| done).then_some(state)
 }

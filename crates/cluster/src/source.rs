@@ -1,8 +1,10 @@
 //! Where rows come from, and how much of the past they leave open.
 //!
-//! A [`Feed`] hands out rows in order of return together with its *floor*: nothing it still has to give was called before that. The floor is the source's part of the run's
-//! watermark. [`FileFeed`] reads a file twice: once for its floors and pending operations, as `check` does, and once to give them out. A file that is not in order of return is
-//! held in memory and sorted. [`Outlet`] sends rows to the workers that own their objects.
+//! A [`Feed`] hands out rows in order of return together with its *floor*: nothing it still has to give was
+//! called before that. The floor is the source's part of the run's watermark. [`FileFeed`] reads a file
+//! twice: once for its floors and pending operations, as `check` does, and once to give them out. A file that
+//! is not in order of return is held in memory and sorted. [`Outlet`] sends rows to the workers that own
+//! their objects.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -325,7 +327,8 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// For source number `source` of a run with so many workers, of which those of `host` are in this process. Its keys have these homes, or theirs by name.
+    /// For source number `source` of a run with so many workers, of which those of `host` are in this
+    /// process. Its keys have these homes, or theirs by name.
     pub fn new(
         source: u32,
         about: About,
@@ -361,7 +364,8 @@ impl Outlet {
         &self.about
     }
 
-    /// Were homes found for all keys, where that was done beforehand? Others may look for a new one elsewhere.
+    /// Were homes found for all keys, where that was done beforehand? Others may look for a new one
+    /// elsewhere.
     pub fn expects(&self, symbols: &Symbols) -> bool {
         self.assigned.as_ref().is_none_or(|homes| symbols.key_count() <= homes.len())
     }
@@ -429,8 +433,9 @@ impl Outlet {
         }
     }
 
-    /// Keeps the rows of the worker `own` of this process where they are, and packs those of the other one. Whose a row is is anybody's guess, so there is no branch on it: each is written to
-    /// both places, and stays in one.
+    /// Keeps the rows of the worker `own` of this process where they are, and packs those of the other one.
+    /// Whose a row is is anybody's guess, so there is no branch on it: each is written to both places, and
+    /// stays in one.
     fn share_by_two(&mut self, mut rows: Vec<Operation>, own: usize, near: &mut Batch, far: &mut Batch) {
         let (mut kept, mut travelling) = (0, 0);
         let mut packing = std::mem::take(&mut self.packing);
@@ -448,7 +453,8 @@ impl Outlet {
         self.packing = packing;
     }
 
-    /// First the places of each one's rows are listed, without a branch on whose they are, for that is anybody's guess; then they are copied, list by list.
+    /// First the places of each one's rows are listed, without a branch on whose they are, for that is
+    /// anybody's guess; then they are copied, list by list.
     fn share_by_many(&self, rows: &[Operation], batches: &mut [Batch]) {
         let most = rows.len();
         let (mut places, mut counts) = (vec![0u32; most * self.workers], vec![0usize; self.workers]);
@@ -478,7 +484,8 @@ impl Outlet {
         (0..self.workers as u64).map(batch).collect()
     }
 
-    /// Tells of rows that came after it was promised that none would: each owner hears of its keys, which [`Outlet::batches`] told it of before.
+    /// Tells of rows that came after it was promised that none would: each owner hears of its keys, which
+    /// [`Outlet::batches`] told it of before.
     pub fn late(&mut self, rows: &[Operation]) -> Vec<Batch> {
         let at = rows.iter().map(|row| row.call).min().unwrap_or_default();
         let mut batches = self.notices(&Notice::Late { keys: Vec::new(), at });

@@ -1,7 +1,8 @@
 //! What travels between workers: rows by the thousand, and what their numbers stand for.
 //!
-//! A row holds numbers that its source gave. A worker that gets a batch is told, before or with the first row that uses it, what a number stands for, and keeps a table a
-//! source: names travel once. Inside a process a batch is moved, not written; between processes rows are 16 bytes each, or 20 or 32 where they do not fit.
+//! A row holds numbers that its source gave. A worker that gets a batch is told, before or with the first row
+//! that uses it, what a number stands for, and keeps a table a source: names travel once. Inside a process a
+//! batch is moved, not written; between processes rows are 16 bytes each, or 20 or 32 where they do not fit.
 
 mod rows;
 

@@ -18,7 +18,7 @@ pub fn render(shown: &Shown<'_>) -> String {
             let found = json!({
                 "reason": example.reason,
                 "operations": rows(&example.core),
-                "start": example.start.as_ref().map(|start| json!({"state": start.state, "operations": start.operations})),
+                "start": example.start.as_ref().map(|start| json!({"state": start.shown, "operations": start.operations})),
                 "prefix": rows(&example.prefix),
                 "impossible": example.impossible,
                 "explained": example.explained,

@@ -1,9 +1,9 @@
 //! A verdict about a history, as a person reads it.
 //!
-//! `linpoint-check` decides and says what it found in numbers: operations by index, values by id. This crate makes of it
-//! the text of a terminal ([`text`]), one JSON object for scripts ([`json`]) and the data of a page ([`page`]), for
-//! everybody who checks histories: the command, and programs that check against a specification of their own. It
-//! decides nothing; [`orders`] only works out how far the operations of a counterexample can be explained.
+//! `linpoint-check` decides and says what it found in numbers: operations by index, values by id. This crate
+//! makes of it the text of a terminal ([`text`]), one JSON object for scripts ([`json`]) and the data of a
+//! page ([`page`]), for everybody who checks histories: the command, and programs that check against a
+//! specification of their own. It decides nothing.
 
 pub mod json;
 pub mod orders;

@@ -1,13 +1,13 @@
 //! The verdict about a history as view data.
 //!
-//! The page shows the whole history where it can: the rows are read once more, up to [`MOST_BARS`] of them around the operation that finds no place. The core is among
-//! them, marked.
+//! The page shows the whole history where it can: the rows are read once more, up to [`MOST_BARS`] of them
+//! around the operation that finds no place. The core is among them, marked.
 
 use std::collections::{BTreeMap, HashMap};
 
 use linpoint_history::specs::State;
 use linpoint_history::symbols::show_process;
-use linpoint_history::{Builtin, Call, Counterexample, Operation, Spec, Symbols, Value, Verdict};
+use linpoint_history::{Builtin, Counterexample, Operation, Spec, Value, Verdict};
 use linpoint_report::label::bar;
 use linpoint_report::view::{self, Bar, History, Order, Summary, View};
 
@@ -36,11 +36,11 @@ pub fn view(shown: &Shown<'_>, name: &str, rows: &Rows) -> View {
     let (word, headline) = line.split_once(": ").unwrap_or((&line, ""));
     let (verdict, rests_on) = match &answer.verdict {
         Verdict::Holds(_) => (
-            view::Verdict::Holds,
+            view::VerdictKind::Holds,
             "An order of all operations that explains every answer. It was replayed through the specification and against real time by a routine that shares no code with the engines.".to_owned(),
         ),
-        Verdict::Violated(example) => (view::Verdict::Violated, rests_on(example, answer.operations)),
-        Verdict::Unknown(_) => (view::Verdict::Unknown, "Nothing: the search ended before it had an answer.".to_owned()),
+        Verdict::Violated(example) => (view::VerdictKind::Violated, rests_on(example, answer.operations)),
+        Verdict::Unknown(_) => (view::VerdictKind::Unknown, "Nothing: the search ended before it had an answer.".to_owned()),
     };
     let mut view = View::new(verdict, word, headline);
     let objects = if answer.objects > 1 { format!(", {} objects", answer.objects) } else { String::new() };
@@ -53,7 +53,7 @@ pub fn view(shown: &Shown<'_>, name: &str, rows: &Rows) -> View {
         ),
         rests_on,
         not_covered: match verdict {
-            view::Verdict::Violated => "Which line of the program is wrong, and what else is wrong with this history or with other runs.".to_owned(),
+            view::VerdictKind::Violated => "Which line of the program is wrong, and what else is wrong with this history or with other runs.".to_owned(),
             _ => "Other runs of the same program: this is about what was recorded.".to_owned(),
         },
         facts: vec![
@@ -120,7 +120,7 @@ fn history(shown: &Shown<'_>, rows: &Rows) -> Option<History> {
         left_out,
         start: example
             .and_then(|example| example.start.as_ref())
-            .map_or_else(String::new, |start| start.state.clone()),
+            .map_or_else(String::new, |start| start.shown.clone()),
         orders: Vec::new(),
     };
     history.orders = match example {
@@ -130,7 +130,8 @@ fn history(shown: &Shown<'_>, rows: &Rows) -> Option<History> {
     Some(history)
 }
 
-/// What tells an operation from all others of its history. A core's operation may have been made pending, so its return says nothing.
+/// What tells an operation from all others of its history. A core's operation may have been made pending, so
+/// its return says nothing.
 type Identity = (u32, i64, u8, u32);
 
 fn identity(op: &Operation) -> Identity {
@@ -162,7 +163,7 @@ fn window(all: &mut Vec<Operation>, core: &[Operation], impossible: Option<Opera
 
 /// How far the core can be explained.
 fn attempts(shown: &Shown<'_>, example: &Counterexample, of_core: &[Option<usize>]) -> Vec<Order> {
-    let Some(start) = start(shown.spec, shown.symbols, example) else { return Vec::new() };
+    let Some(start) = start(shown.spec, example) else { return Vec::new() };
     let mut found = orders::longest(shown.spec, shown.symbols, &example.core, start.clone()).orders;
     if found.is_empty() && !example.explained.is_empty() {
         let order = example.explained.iter().map(|&index| &example.core[index]);
@@ -180,17 +181,11 @@ fn attempts(shown: &Shown<'_>, example: &Counterexample, of_core: &[Option<usize
     found
 }
 
-/// The state that the core starts from, where it can be had.
-fn start(spec: &Builtin, symbols: &Symbols, example: &Counterexample) -> Option<State> {
-    let mut state = spec.initial();
-    for op in &example.prefix {
-        let arg = symbols.value(op.arg);
-        let call = Call { op: op.op(), process: op.process(), arg: &arg };
-        state = spec.step(&state, call, &symbols.value(op.result))?;
-    }
+/// The state that the core starts from, where it is at hand.
+fn start(spec: &Builtin, example: &Counterexample) -> Option<State> {
     match &example.start {
-        Some(start) if spec.show_named(&state, symbols) != start.state => None,
-        _ => Some(state),
+        Some(start) => start.state.clone(),
+        None => Some(spec.initial()),
     }
 }
 

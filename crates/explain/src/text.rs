@@ -85,7 +85,7 @@ fn drawing(shown: &Shown<'_>, example: &Counterexample, style: Style) -> String 
     text += &draw(signature, shown.symbols, &drawn, marked, style);
     text.push('\n');
     let (many, of) = (example.core.len(), shown.answer.operations);
-    if let Some(Start { state, operations }) = &example.start {
+    if let Some(Start { shown: state, operations, .. }) = &example.start {
         let before = if *operations == 1 { "operation" } else { "operations" };
         let _ = writeln!(
             text,
@@ -117,7 +117,8 @@ fn to_draw(example: &Counterexample) -> (Vec<Operation>, Option<usize>) {
         return (core.iter().take(MOST_DRAWN).copied().collect(), example.impossible);
     };
     let at = core[marked];
-    // How far an operation's interval is from the impossible one's: overlapping ones first, then the latest before it.
+    // How far an operation's interval is from the impossible one's: overlapping ones first, then the latest
+    // before it.
     let distance = |op: &Operation| at.call.saturating_sub(op.ret).max(op.call.saturating_sub(at.ret)).max(0);
     let mut near: Vec<usize> = (0..core.len()).collect();
     near.sort_by_key(|&i| (i != marked, core[i].call > at.ret, distance(&core[i])));

@@ -1,9 +1,9 @@
-//! How fast is a history read? `cargo run --release --example parse_speed -- queue FILE…` prints, for each file, the
-//! nanoseconds an operation and the operations a second, best of five. Time is time on the processor where the system
-//! tells (Linux), so that other work does not count.
+//! How fast is a history read? `cargo run --release --example parse_speed -- queue FILE…` prints, for each
+//! file, the nanoseconds an operation and the operations a second, best of five. Time is time on the
+//! processor where the system tells (Linux), so that other work does not count.
 //!
-//! With `--make COUNT OUT` in place of a file it first writes a queue history of COUNT operations with distinct values in
-//! order of return, as `OUT.jsonl` and `OUT.lin`.
+//! With `--make COUNT OUT` in place of a file it first writes a queue history of COUNT operations with
+//! distinct values in order of return, as `OUT.jsonl` and `OUT.lin`.
 
 use std::error::Error;
 use std::io::{BufWriter, Write as _};

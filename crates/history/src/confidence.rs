@@ -1,12 +1,13 @@
 //! What a clean run is worth (Dragicevic 2011, section 6.4.2).
 //!
-//! If an operation shows an error with probability p, independently of the others, y operations are all clean with
-//! probability (1 − p)^y. So y operations would have shown it with probability 1 − (1 − p)^y; and after y clean ones
-//! we may say, being wrong in one of twenty cases at most, that p is below the rate at which (1 − p)^y is 0.05. For
-//! large y that is 3 / y.
+//! If an operation shows an error with probability p, independently of the others, y operations are all clean
+//! with probability (1 − p)^y. So y operations would have shown it with probability 1 − (1 − p)^y; and after
+//! y clean ones we may say, being wrong in one of twenty cases at most, that p is below the rate at which (1
+//! − p)^y is 0.05. For large y that is 3 / y.
 //!
-//! It is a statement about operations *like these*: the same program, machine, mix and load. Errors of a concurrent
-//! object are not independent in truth; they come where the schedule favours them, so the number is a guide and no proof.
+//! It is a statement about operations *like these*: the same program, machine, mix and load. Errors of a
+//! concurrent object are not independent in truth; they come where the schedule favours them, so the number
+//! is a guide and no proof.
 
 use std::fmt;
 
@@ -22,7 +23,8 @@ pub fn detection(rate: f64, operations: u64) -> f64 {
     -(operations as f64 * (-rate.clamp(0.0, 1.0)).ln_1p()).exp_m1()
 }
 
-/// After so many clean operations, and with this confidence (0.95, say), fewer errors than this an operation. One where nothing was checked.
+/// After so many clean operations, and with this confidence (0.95, say), fewer errors than this an operation.
+/// One where nothing was checked.
 pub fn error_rate(clean: u64, confidence: f64) -> f64 {
     if clean == 0 {
         return 1.0;

@@ -1,9 +1,11 @@
 //! What values of a user's own types look like in a history.
 //!
-//! The arguments and answers of a specification that somebody wrote in Rust or in the algorithm language have types; a history has JSON. A [`Form`] says which values
-//! stand for a value of such a type, so that a reader can refuse what does not fit and say what would.
+//! The arguments and answers of a specification that somebody wrote in Rust or in the algorithm language have
+//! types; a history has JSON. A [`Form`] says which values stand for a value of such a type, so that a reader
+//! can refuse what does not fit and say what would.
 //!
-//! Invariant: no value stands for two values of one type. `None` is null; `Some(x)` is what `x` is, but where that may be null itself: then it is the list `[x]`.
+//! Invariant: no value stands for two values of one type. `None` is null; `Some(x)` is what `x` is, but where
+//! that may be null itself: then it is the list `[x]`.
 
 use crate::signature::Shape;
 use crate::value::Value;
@@ -26,7 +28,8 @@ pub enum Form {
         /// The greatest.
         greatest: i64,
     },
-    /// An integer of a type with more than 64 bits, or without a sign: as a number where it fits into 64 bits with a sign, else as text.
+    /// An integer of a type with more than 64 bits, or without a sign: as a number where it fits into 64 bits
+    /// with a sign, else as text.
     Wide,
     /// Text.
     Text,
@@ -51,7 +54,8 @@ impl Form {
         match self {
             Form::Null => Shape::Unit,
             Form::Any => Shape::Any,
-            // Not the built-in ones: what readers guess of a log that repeats the argument as the answer is right for built-in objects.
+            // Not the built-in ones: what readers guess of a log that repeats the argument as the answer is
+            // right for built-in objects.
             form => Shape::Own(form),
         }
     }

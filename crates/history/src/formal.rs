@@ -1,9 +1,10 @@
-//! A specification written as operations with parameters, a precondition and an effect over named global variables, after
-//! Dragicevic 2011 (section 4.2): S = (variables, operations, prefix).
+//! A specification written as operations with parameters, a precondition and an effect over named global
+//! variables, after Dragicevic 2011 (section 4.2): S = (variables, operations, prefix).
 //!
-//! The result of an operation is a parameter like any other: it is known from the history. An operation may take effect where its
-//! precondition holds of the variables and its parameters, and its effect then changes the variables and nothing else (the
-//! closed-world assumption). A prefix of operations gives the initial contents.
+//! The result of an operation is a parameter like any other: it is known from the history. An operation may
+//! take effect where its precondition holds of the variables and its parameters, and its effect then changes
+//! the variables and nothing else (the closed-world assumption). A prefix of operations gives the initial
+//! contents.
 //!
 //! The priority queue of the text, with `insert`, `remove` and `change_key`:
 //!
@@ -150,8 +151,8 @@ impl Formal {
         self
     }
 
-    /// An operation with its parameters and the shape of its result. It may always take effect, and has none, until more is said.
-    /// One parameter is the argument itself; two are a list of two; more are a list.
+    /// An operation with its parameters and the shape of its result. It may always take effect, and has none,
+    /// until more is said. One parameter is the argument itself; two are a list of two; more are a list.
     pub fn operation(
         mut self,
         name: &'static str,
@@ -187,8 +188,8 @@ impl Formal {
         self.amend(|operation| operation.effect = Some(Arc::new(does)))
     }
 
-    /// The results the last named operation may have, for when it never answered; those its precondition refuses are passed over.
-    /// Only null where nothing is said.
+    /// The results the last named operation may have, for when it never answered; those its precondition
+    /// refuses are passed over. Only null where nothing is said.
     pub fn possible(
         self,
         results: impl Fn(&Variables, &Parameters) -> Vec<Value> + Send + Sync + 'static,
@@ -202,7 +203,8 @@ impl Formal {
         self
     }
 
-    /// Brings variables into one form for all states that mean the same (a set kept as a list is sorted, say).
+    /// Brings variables into one form for all states that mean the same (a set kept as a list is sorted,
+    /// say).
     pub fn normal_form(mut self, normalise: impl Fn(&mut Variables) + Send + Sync + 'static) -> Formal {
         self.normal_form = Arc::new(normalise);
         self
@@ -243,7 +245,8 @@ impl Spec for Formal {
     /// The initial values, after the prefix.
     ///
     /// # Panics
-    /// If an operation of the prefix is not known or cannot take effect: the specification contradicts itself.
+    /// If an operation of the prefix is not known or cannot take effect: the specification contradicts
+    /// itself.
     fn initial(&self) -> Variables {
         let mut state = self.variables.clone();
         (self.normal_form)(&mut state);

@@ -1,12 +1,13 @@
 //! Reading and writing histories, in every format Linpoint knows.
 //!
-//! [`open`] gives a [`Reader`] that hands out operations a few thousand at a time, so a file of any length is read in
-//! the memory of one buffer; [`read_all`] is for those who want it all. The format is found from the first bytes,
-//! then from the file's name; `.gz` and `.zst` are recognised by their first bytes and unpacked on the way.
+//! [`open`] gives a [`Reader`] that hands out operations a few thousand at a time, so a file of any length is
+//! read in the memory of one buffer; [`read_all`] is for those who want it all. The format is found from the
+//! first bytes, then from the file's name; `.gz` and `.zst` are recognised by their first bytes and unpacked
+//! on the way.
 //!
-//! Two families share the work. In the *row* forms (JSON lines, CSV, Parquet, binary) a record is an operation with
-//! both its stamps. In the *event* forms (JSON events, Jepsen EDN, the etcd and kv logs) a record is a call or a
-//! return, the order of records is the only clock, and `formats/pairing.rs` joins them.
+//! Two families share the work. In the *row* forms (JSON lines, CSV, Parquet, binary) a record is an
+//! operation with both its stamps. In the *event* forms (JSON events, Jepsen EDN, the etcd and kv logs) a
+//! record is a call or a return, the order of records is the only clock, and `formats/pairing.rs` joins them.
 //!
 //! Bad input is a [`Diagnostic`] with a code from [`problem`], never a panic and never a guess.
 
@@ -139,8 +140,8 @@ pub struct ReadOptions {
 
 /// Hands out the operations of a history.
 pub trait Reader: Send {
-    /// Adds up to about `max` operations (at least one, unless at the end) in file order; event forms: in order of
-    /// return, those that never returned at the end. `false` when there are no more.
+    /// Adds up to about `max` operations (at least one, unless at the end) in file order; event forms: in
+    /// order of return, those that never returned at the end. `false` when there are no more.
     fn read(
         &mut self,
         symbols: &mut Symbols,
@@ -156,7 +157,8 @@ pub trait Reader: Send {
     /// What is being read.
     fn format(&self) -> Format;
 
-    /// The value that an untouched object has by the format's convention, such as `""` in porcupine's kv logs.
+    /// The value that an untouched object has by the format's convention, such as `""` in porcupine's kv
+    /// logs.
     fn implied_initial(&self) -> Option<Value> {
         None
     }
@@ -202,8 +204,8 @@ pub fn open(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<Box<
     Ok(reader)
 }
 
-/// Reads a whole history, puts it in order of return (ties in order of call) and checks that no process has two
-/// operations open at once.
+/// Reads a whole history, puts it in order of return (ties in order of call) and checks that no process has
+/// two operations open at once.
 pub fn read_all(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<History, Diagnostic> {
     const CHUNK: usize = 1 << 16;
     let mut history = History::new();
@@ -225,8 +227,8 @@ pub fn read_all(input: &Input, spec: &Builtin, options: &ReadOptions) -> Result<
     Ok(history)
 }
 
-/// Gives a [`problem::TWO_OPEN`] that was found after reading (by [`ProcessOrder`], which knows no lines) its line, by
-/// reading again; other diagnostics stay as they are.
+/// Gives a [`problem::TWO_OPEN`] that was found after reading (by [`ProcessOrder`], which knows no lines) its
+/// line, by reading again; other diagnostics stay as they are.
 pub fn with_line(found: Diagnostic, input: &Input, spec: &Builtin, options: &ReadOptions) -> Diagnostic {
     if found.code != problem::TWO_OPEN || found.line != 0 || *input == Input::Stdin {
         return found;
@@ -237,7 +239,8 @@ pub fn with_line(found: Diagnostic, input: &Input, spec: &Builtin, options: &Rea
     }
 }
 
-/// The line of the last of `wanted` in file order; 0 where there are no lines, or the input cannot be read again.
+/// The line of the last of `wanted` in file order; 0 where there are no lines, or the input cannot be read
+/// again.
 fn locate(input: &Input, spec: &Builtin, options: &ReadOptions, wanted: &[Option<Operation>]) -> u64 {
     if *input == Input::Stdin {
         return 0;
@@ -259,8 +262,8 @@ fn locate(input: &Input, spec: &Builtin, options: &ReadOptions, wanted: &[Option
 /// Writes a history.
 ///
 /// # Errors
-/// What writing gives; and `InvalidInput` where the format cannot say what the history says (operations it has no
-/// words for; stamps that touch in a way no order of events repeats).
+/// What writing gives; and `InvalidInput` where the format cannot say what the history says (operations it
+/// has no words for; stamps that touch in a way no order of events repeats).
 pub fn write(
     format: Format,
     history: &History,

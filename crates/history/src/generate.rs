@@ -1,13 +1,14 @@
 //! Histories that are linearizable by construction, of any length and shape, and the same spoiled provably.
 //!
-//! A [`Plan`] says what a history should look like; [`generate`] plays it. Processes call, take effect and return at random
-//! times (`schedule`); each operation takes effect at one point, uniform between its call and its
-//! return, on an object that is run natively (`object`), so a million operations take a fraction of a second and the order of the points explains
-//! the history. What an operation is and what it is applied to is decided at its point, when the state is known: nobody can
-//! tell, and shares of empties can be met.
+//! A [`Plan`] says what a history should look like; [`generate`] plays it. Processes call, take effect and
+//! return at random times (`schedule`); each operation takes effect at one point, uniform between its call
+//! and its return, on an object that is run natively (`object`), so a million operations take a fraction of a
+//! second and the order of the points explains the history. What an operation is and what it is applied to is
+//! decided at its point, when the state is known: nobody can tell, and shares of empties can be met.
 //!
-//! Rows come out in order of return, pending ones last; nothing is kept but what is open or live (a row with a list in it also leaves
-//! that list in the [`Symbols`]). The same plan gives the same history, everywhere and always.
+//! Rows come out in order of return, pending ones last; nothing is kept but what is open or live (a row with
+//! a list in it also leaves that list in the [`Symbols`]). The same plan gives the same history, everywhere
+//! and always.
 //!
 //! [`Spoil`] makes one thing wrong, at a chosen place, and says why no order can explain it (`spoil`).
 
@@ -31,33 +32,37 @@ pub use spoil::{Flaw, Spoil, Spoiled};
 /// What a generated history should look like. Start from [`Plan::new`] and change what matters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The object; its capacity, its initial contents and its freedom to report "empty" or "full" are honoured.
+    /// The object; its capacity, its initial contents and its freedom to report "empty" or "full" are
+    /// honoured.
     pub spec: Builtin,
-    /// Processes that call one operation after another. A process whose operation never returns is replaced by a new one.
+    /// Processes that call one operation after another. A process whose operation never returns is replaced
+    /// by a new one.
     pub processes: u32,
     /// Operations in all, pending ones and those open throughout included.
     pub operations: u64,
     /// Names the history among all with the same plan.
     pub seed: u64,
-    /// Mean duration of an operation divided by the mean gap between two operations of one process. Durations and gaps are
-    /// exponential. 10 keeps almost every process inside an operation at any time; 0.1 is almost sequential.
+    /// Mean duration of an operation divided by the mean gap between two operations of one process. Durations
+    /// and gaps are exponential. 10 keeps almost every process inside an operation at any time; 0.1 is almost
+    /// sequential.
     pub overlap: f64,
     /// Which values are inserted or written.
     pub values: Values,
-    /// The share of operations that insert or write. Collections that are removed from by value (set, multiset, list, map)
-    /// remove as often as they insert, and look for the rest.
+    /// The share of operations that insert or write. Collections that are removed from by value (set,
+    /// multiset, list, map) remove as often as they insert, and look for the rest.
     pub add_share: f64,
-    /// The share of removals that find nothing: an empty queue, stack or priority queue; an absent element of a set. Where it is
-    /// not zero, queues and their like are drained from time to time to meet it.
+    /// The share of removals that find nothing: an empty queue, stack or priority queue; an absent element of
+    /// a set. Where it is not zero, queues and their like are drained from time to time to meet it.
     pub empties: f64,
-    /// The share of the rarer operations: `change_key`, `insert_pair`, `append`, `delete` and `cas` of a key–value store,
-    /// `len`, `is_empty`. Monitors for distinct values may refuse histories with these.
+    /// The share of the rarer operations: `change_key`, `insert_pair`, `append`, `delete` and `cas` of a
+    /// key–value store, `len`, `is_empty`. Monitors for distinct values may refuse histories with these.
     pub rare: f64,
     /// The share of operations, anywhere in the history, that never return. Every other one took effect.
     pub pending: f64,
     /// The last this many operations to be called never return: timeouts at the end of a run.
     pub trailing_pending: u64,
-    /// Rounds: in each, every process calls once, and no operation returns before all are called. `overlap` has no meaning then.
+    /// Rounds: in each, every process calls once, and no operation returns before all are called. `overlap`
+    /// has no meaning then.
     pub bursts: bool,
     /// This many operations, of processes of their own, are called first of all and return last of all.
     pub long_open: u32,
@@ -175,7 +180,8 @@ impl Plan {
     }
 }
 
-/// Plays `plan` and hands each row to `emit`, in order of return, pending ones last. With `spoil`, makes one thing wrong and says what.
+/// Plays `plan` and hands each row to `emit`, in order of return, pending ones last. With `spoil`, makes one
+/// thing wrong and says what.
 pub fn generate(
     plan: &Plan,
     spoil: Option<Spoil>,

@@ -21,8 +21,8 @@ impl History {
         History::default()
     }
 
-    /// Puts rows in order of return, then of call (pending ones last), which is what the engines read. Stable, so
-    /// that rows with equal stamps stay as they are, and free when they are in order already.
+    /// Puts rows in order of return, then of call (pending ones last), which is what the engines read.
+    /// Stable, so that rows with equal stamps stay as they are, and free when they are in order already.
     pub fn sort_by_return(&mut self) {
         if !is_sorted_by_return(&self.operations) {
             self.operations.sort_by_key(return_order);
@@ -51,8 +51,9 @@ pub fn is_sorted_by_return(operations: &[Operation]) -> bool {
     operations.is_sorted_by_key(return_order)
 }
 
-/// Puts rows in order of return, pending ones last, by call. Rows that returned at the same stamp stay as they came in: a log usually has them in the
-/// order in which they returned, which a coarse clock does not tell. Those of one process follow one another by call, however they came in.
+/// Puts rows in order of return, pending ones last, by call. Rows that returned at the same stamp stay as
+/// they came in: a log usually has them in the order in which they returned, which a coarse clock does not
+/// tell. Those of one process follow one another by call, however they came in.
 pub fn sort_as_logged(operations: &mut [Operation]) {
     if !operations.is_sorted_by_key(|op| op.ret) {
         operations.sort_by_key(|op| op.ret);

@@ -36,4 +36,4 @@ pub use spec::{Call, Spec};
 pub use specs::{Builtin, Kind};
 pub use symbols::{Symbols, ValueId};
 pub use value::Value;
-pub use verdict::{Basis, Counterexample, Start, Unknown, Verdict};
+pub use verdict::{Basis, Counterexample, Start, Unexplained, Unknown, Verdict};

@@ -4,8 +4,8 @@
 //! enqueue 1 [1,4]; dequeue -> 1 [2,3]; p7: dequeue -> null [5,..]; cas [0,1] -> true [6,8]
 //! ```
 //!
-//! `op [arg] [-> result] [call,return]`; `..` for a return that never came; `p7:` names the process, and an operation
-//! without one has a process of its own.
+//! `op [arg] [-> result] [call,return]`; `..` for a return that never came; `p7:` names the process, and an
+//! operation without one has a process of its own.
 
 use crate::history::History;
 use crate::operation::Operation;

@@ -66,8 +66,8 @@ impl Operation {
         self.ret == Self::NEVER
     }
 
-    /// Does it precede `other` in real time? Equal stamps are concurrent, except within one process, where the
-    /// order of the history decides (see `docs/formats.md`); this looks at stamps only.
+    /// Does it precede `other` in real time? Equal stamps are concurrent, except within one process, where
+    /// the order of the history decides (see `docs/formats.md`); this looks at stamps only.
     #[inline]
     pub fn precedes(&self, other: &Operation) -> bool {
         self.ret < other.call

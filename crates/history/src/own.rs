@@ -1,10 +1,14 @@
-//! A specification that is not built in: a Rust type of the user's own, or a `spec` block of the algorithm language.
+//! A specification that is not built in: a Rust type of the user's own, or a `spec` block of the algorithm
+//! language.
 //!
-//! Engines do not know its states. It has names for its operations, a state to start in, and says for a call in a state what it may answer and where that leaves the
-//! object; [`Builtin::own`](crate::Builtin::own) makes of it what every engine takes. Whoever implements [`OwnSpec`] for a type of states keeps them behind an [`OwnState`].
+//! Engines do not know its states. It has names for its operations, a state to start in, and says for a call
+//! in a state what it may answer and where that leaves the object; [`Builtin::own`](crate::Builtin::own)
+//! makes of it what every engine takes. Whoever implements [`OwnSpec`] for a type of states keeps them behind
+//! an [`OwnState`].
 //!
-//! Code that somebody else wrote may panic, or be too long to be worked out. Then outcomes are missing, and a history that nothing explains might be explained by one of
-//! these: [`OwnSpec::shortfall`] says so, and such a history is not told to be violated.
+//! Code that somebody else wrote may panic, or be too long to be worked out. Then outcomes are missing, and a
+//! history that nothing explains might be explained by one of these: [`OwnSpec::shortfall`] says so, and such
+//! a history is not told to be violated.
 
 use std::any::Any;
 use std::fmt::{self, Debug};
@@ -28,7 +32,8 @@ pub trait OwnSpec: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Where it starts.
     fn initial(&self) -> OwnState;
 
-    /// Everything `call` may answer in `state`, with the state after it. Nothing: the operation has to wait. More than one: a choice.
+    /// Everything `call` may answer in `state`, with the state after it. Nothing: the operation has to wait.
+    /// More than one: a choice.
     fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)>;
 
     /// As [`Spec::is_read_only`](crate::Spec::is_read_only).
@@ -59,7 +64,8 @@ pub trait OwnSpec: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         256
     }
 
-    /// What the object holds, as entries in the order of their keys and without nulls; `None` where it has no view.
+    /// What the object holds, as entries in the order of their keys and without nulls; `None` where it has no
+    /// view.
     fn view(&self, state: &OwnState) -> Option<Vec<(Value, Value)>> {
         let _ = state;
         None
@@ -129,7 +135,8 @@ impl Debug for OwnState {
     }
 }
 
-/// A specification of one's own among the settings of a [`Builtin`](crate::Builtin): the same one if it is the same place in memory.
+/// A specification of one's own among the settings of a [`Builtin`](crate::Builtin): the same one if it is
+/// the same place in memory.
 #[derive(Clone)]
 pub(crate) struct Shared(pub Arc<dyn OwnSpec>);
 

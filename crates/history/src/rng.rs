@@ -1,5 +1,11 @@
-//! Random numbers that are the same everywhere and for ever: a seed names a history, so the generator may not change
-//! with a dependency's version. SplitMix64 (Steele, Lea & Flood 2014).
+//! Random numbers that are the same everywhere and for ever: a seed names a history, so the generator may not
+//! change with a dependency's version. SplitMix64 (Steele, Lea & Flood 2014).
+
+/// A number that looks random, made of another: every bit depends on every bit.
+#[inline]
+pub fn mix(number: u64) -> u64 {
+    Rng::new(number).bits()
+}
 
 /// A generator of random numbers.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The operations an object has: names, other names, and what arguments and results look like.
 //!
-//! Readers use a signature to turn names into [`OpCode`]s and to refuse what does not fit, with a message that
-//! says what would.
+//! Readers use a signature to turn names into [`OpCode`]s and to refuse what does not fit, with a message
+//! that says what would.
 
 use std::borrow::Cow;
 

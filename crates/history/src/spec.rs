@@ -1,9 +1,9 @@
 //! What a history is compared with: a sequential object.
 //!
-//! A specification says which states an object has, where it starts, and which operation with which result may
-//! happen in which state. It is *nondeterministic* where several results are possible (a bounded queue that may
-//! report "full" at any time): the result in the history resolves the choice. Where an operation never answered, its
-//! result is not known, and every outcome counts.
+//! A specification says which states an object has, where it starts, and which operation with which result
+//! may happen in which state. It is *nondeterministic* where several results are possible (a bounded queue
+//! that may report "full" at any time): the result in the history resolves the choice. Where an operation
+//! never answered, its result is not known, and every outcome counts.
 //!
 //! The same trait serves the history checker, the explorer and the monitor.
 
@@ -40,31 +40,32 @@ pub trait Spec {
     /// The state after `call` took effect in `state` and answered `result`; `None` where that cannot be.
     fn step(&self, state: &Self::State, call: Call<'_>, result: &Value) -> Option<Self::State>;
 
-    /// Adds to `next` every state that `call` may lead to in `state`, whatever it answers. Used for operations that
-    /// never answered; a state the call leaves unchanged may be left out.
+    /// Adds to `next` every state that `call` may lead to in `state`, whatever it answers. Used for
+    /// operations that never answered; a state the call leaves unchanged may be left out.
     fn step_pending(&self, state: &Self::State, call: Call<'_>, next: &mut Vec<Self::State>);
 
-    /// Can this operation with this result (`None`: any) never change the state, in *any* state? Saying `false` is
-    /// always right; saying `true` lets engines place it the moment it fits.
+    /// Can this operation with this result (`None`: any) never change the state, in *any* state? Saying
+    /// `false` is always right; saying `true` lets engines place it the moment it fits.
     fn is_read_only(&self, call: Call<'_>, result: Option<&Value>) -> bool {
         let _ = (call, result);
         false
     }
 
-    /// Do these two operations commute: from every state, both orders possible or both impossible, with the same
-    /// outcome? Saying `false` is always right.
+    /// Do these two operations commute: from every state, both orders possible or both impossible, with the
+    /// same outcome? Saying `false` is always right.
     fn commutes(&self, a: (Call<'_>, &Value), b: (Call<'_>, &Value)) -> bool {
         let _ = (a, b);
         false
     }
 
-    /// Does it matter who calls? Saying `true` is always right; saying `false` lets engines treat operations of
-    /// different processes with the same name, argument and result as interchangeable. Locks say `true`.
+    /// Does it matter who calls? Saying `true` is always right; saying `false` lets engines treat operations
+    /// of different processes with the same name, argument and result as interchangeable. Locks say `true`.
     fn observes_process(&self) -> bool {
         true
     }
 
-    /// Bytes that a state takes, what it holds behind pointers included: how a search measures what it holds. Roughly is enough.
+    /// Bytes that a state takes, what it holds behind pointers included: how a search measures what it holds.
+    /// Roughly is enough.
     fn state_bytes(&self, state: &Self::State) -> usize {
         let _ = state;
         size_of::<Self::State>()

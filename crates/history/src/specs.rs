@@ -1,8 +1,8 @@
 //! The built-in specifications: registers, collections, maps, counters, locks, snapshots.
 //!
-//! Each is small enough to be read and believed: [`Builtin::outcomes`] lists what an operation may answer in a
-//! state, and where that leaves the object. Everything else (engines, rechecks, generators) is compared with it.
-//! A history whose operations carry a key is of several objects, one a key, each with its own state.
+//! Each is small enough to be read and believed: [`Builtin::outcomes`] lists what an operation may answer in
+//! a state, and where that leaves the object. Everything else (engines, rechecks, generators) is compared
+//! with it. A history whose operations carry a key is of several objects, one a key, each with its own state.
 
 mod bag;
 mod catalog;
@@ -90,8 +90,8 @@ pub struct Builtin {
     pub capacity: Option<usize>,
     /// May "empty" or "full" be reported at any time?
     pub spurious: bool,
-    /// What it starts with: a value for registers and counters, a list of contents for collections, in the form that
-    /// [`Builtin::with_initial`] gives it.
+    /// What it starts with: a value for registers and counters, a list of contents for collections, in the
+    /// form that [`Builtin::with_initial`] gives it.
     pub initial: Value,
     signature: Signature,
     /// The specification that is not built in, if it is one.
@@ -146,7 +146,8 @@ impl Builtin {
         self.as_own().map_or(self.kind.name(), OwnSpec::name)
     }
 
-    /// Its one name with its settings, which [`parse`] reads: the same for all that are the same, however they were written.
+    /// Its one name with its settings, which [`parse`] reads: the same for all that are the same, however
+    /// they were written.
     pub fn full_name(&self) -> String {
         let mut name = self.name().to_owned();
         match self.capacity {
@@ -161,8 +162,8 @@ impl Builtin {
         name
     }
 
-    /// The one form of answers that mean the same, which the steps of the specification give: `true` that says no more than "done" is null, and a scan shows no
-    /// cells after the last that was written.
+    /// The one form of answers that mean the same, which the steps of the specification give: `true` that
+    /// says no more than "done" is null, and a scan shows no cells after the last that was written.
     pub fn plain_answer(&self, op: OpCode, answer: Value) -> Value {
         match answer {
             Value::Bool(true) if matches!(self.signature.decl(op).result, Shape::Unit | Shape::Done) => {

@@ -2,8 +2,8 @@
 //! they stand for.
 //!
 //! Small non-negative integers are their own id, so the common case needs no table and no hashing, and two
-//! such ids compare as the integers do. `null`, `false` and `true` have fixed ids. Everything else (text, lists,
-//! negative and large integers) is interned: equal values have equal ids, always.
+//! such ids compare as the integers do. `null`, `false` and `true` have fixed ids. Everything else (text,
+//! lists, negative and large integers) is interned: equal values have equal ids, always.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -213,14 +213,14 @@ impl Symbols {
     }
 }
 
-/// The name of the process that goes on under `name` after `generation - 1` processes of that name are gone: a list of
-/// the two, so that it is the name of no process of a file's own, and of no other.
+/// The name of the process that goes on under `name` after `generation - 1` processes of that name are gone:
+/// a list of the two, so that it is the name of no process of a file's own, and of no other.
 pub fn later(name: &Value, generation: u32) -> Value {
     Value::list([name.clone(), Value::Int(i64::from(generation))])
 }
 
-/// The name of a process as it is shown: `3`, `"a"`, and `3#2` for the second process of the name 3. No two names are
-/// shown alike, since text stands in quotes.
+/// The name of a process as it is shown: `3`, `"a"`, and `3#2` for the second process of the name 3. No two
+/// names are shown alike, since text stands in quotes.
 pub fn show_process(name: &Value) -> String {
     match name.as_pair() {
         Some((name, generation)) => format!("{name}#{generation}"),

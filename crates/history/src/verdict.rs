@@ -1,19 +1,16 @@
-//! What an engine may conclude: holds, violated, unknown. Never a bare `bool`.
-//!
-//! A `holds` says what it rests on, a `violated` carries what can be rechecked, an `unknown` says why.
+//! The verdict about a history: what it rests on, what shows a violation, why there is none.
 
 use crate::operation::Operation;
+use crate::specs::State;
 
 /// The answer about one history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The history is explained.
-    Holds(Basis),
-    /// The history cannot be explained.
-    Violated(Counterexample),
-    /// Not decided.
-    Unknown(Unknown),
-}
+pub type Verdict = linpoint_verdict::Verdict<Basis, Unexplained, Unknown>;
+
+/// What shows that a history cannot be explained.
+///
+/// It is rechecked if independent code came to the same end: brute force about the core; where the core has a
+/// start, also the plain frontier about all operations up to it. Not where both take too long.
+pub type Counterexample = linpoint_verdict::Counterexample<Unexplained>;
 
 /// What a `holds` rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,23 +22,21 @@ pub enum Basis {
     },
 }
 
-/// Why a history cannot be explained.
+/// Operations that no order explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counterexample {
+pub struct Unexplained {
     /// A few operations that already cannot be explained, in order of call.
     pub core: Vec<Operation>,
     /// Where the core starts from, if not from the initial state.
     pub start: Option<Start>,
-    /// A few operations that lead from the initial state to the start, one after another (the formal specification's prefix). Empty
-    /// where the core starts from the initial state, or where no short way is known.
+    /// A few operations that lead from the initial state to the start, one after another (the formal
+    /// specification's prefix). Empty where the core starts from the initial state, or where no short way is
+    /// known.
     pub prefix: Vec<Operation>,
     /// Index in `core` of the operation that finds no place.
     pub impossible: Option<usize>,
     /// The longest explanation found for the rest of the core: indices in order of taking effect.
     pub explained: Vec<usize>,
-    /// Did independent code come to the same end? Brute force about the core; where the core has a start, also the plain frontier about all
-    /// operations up to it. Not where both take too long.
-    pub rechecked: bool,
     /// One sentence.
     pub reason: String,
 }
@@ -49,8 +44,11 @@ pub struct Counterexample {
 /// A state that every explanation of a history passes through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
+    /// The state itself; `None` where the counterexample came from another machine, which has other numbers
+    /// for values.
+    pub state: Option<State>,
     /// The state, as a person reads it.
-    pub state: String,
+    pub shown: String,
     /// How many operations took effect before.
     pub operations: u64,
 }

@@ -151,7 +151,8 @@ pub struct Stmt {
     pub label: Option<Name>,
     /// What it does.
     pub kind: StmtKind,
-    /// `@lin` and the like. On `if` and `while` they stand after the condition and belong to the step that makes it true.
+    /// `@lin` and the like. On `if` and `while` they stand after the condition and belong to the step that
+    /// makes it true.
     pub notes: Vec<Note>,
     /// All of it.
     pub span: Span,

@@ -1,4 +1,5 @@
-//! What is wrong with a program, said so that it can be mended: a stable code, the place, what is wrong, what to do.
+//! What is wrong with a program, said so that it can be mended: a stable code, the place, what is wrong, what
+//! to do.
 //!
 //! Plain data. [`Diagnostic::render`] gives the look Rust programmers expect; only the binary prints it.
 

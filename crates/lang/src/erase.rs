@@ -1,9 +1,12 @@
 //! Ghosts can be erased: a program without them has the same runs.
 //!
-//! A ghost is for proofs, so nothing that a client can see may depend on one. Names and types are checked while a program is lowered, where it is known which words are wrong. Here the same is checked of the lowered
-//! program, step by step and slot by slot, whatever it was written as: no action that is left after [`erase`] reads a ghost, waits for one, or gives one a record or a lock. Then by induction the steps of both
-//! programs go together, from equal states but for ghosts to equal states but for ghosts. A ghost assignment that goes wrong (a field of `null`) is an error of the program with ghosts alone: that is told, never
-//! hidden.
+//! A ghost is for proofs, so nothing that a client can see may depend on one. Names and types are checked
+//! while a program is lowered, where it is known which words are wrong. Here the same is checked of the
+//! lowered program, step by step and slot by slot, whatever it was written as: no action that is left after
+//! [`erase`] reads a ghost, waits for one, or gives one a record or a lock. Then by induction the steps of
+//! both programs go together, from equal states but for ghosts to equal states but for ghosts. A ghost
+//! assignment that goes wrong (a field of `null`) is an error of the program with ghosts alone: that is told,
+//! never hidden.
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::program::{Action, Annotations, Edge, Exit, Expr, OpId, Place, Program};
@@ -22,7 +25,8 @@ pub fn check(program: &Program, wrong: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The program without its ghosts: nothing is assigned to them, and no annotation is left that could look at them. What is proved of a program is said of this one.
+/// The program without its ghosts: nothing is assigned to them, and no annotation is left that could look at
+/// them. What is proved of a program is said of this one.
 pub fn erase(program: &Program) -> Program {
     let mut erased = program.clone();
     for node in &mut erased.nodes {

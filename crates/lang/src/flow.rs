@@ -1,8 +1,9 @@
-//! What can be seen from the graph without running it: variables without a value, locks that are kept, paths with no linearization point or
-//! with two; and which locals still matter at which node.
+//! What can be seen from the graph without running it: variables without a value, locks that are kept, paths
+//! with no linearization point or with two; and which locals still matter at which node.
 //!
-//! Every check follows edges, not values (but for truth values of locals where points are counted), so a path it talks about may be one that no run takes. What is certain on every path is an error;
-//! what depends on the path is a warning.
+//! Every check follows edges, not values (but for truth values of locals where points are counted), so a path
+//! it talks about may be one that no run takes. What is certain on every path is an error; what depends on
+//! the path is a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
 

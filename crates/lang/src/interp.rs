@@ -1,17 +1,20 @@
 //! The interpreter: what a step does to a state. Every engine that runs programs runs them here.
 //!
-//! A [`State`] is one row of words: shared variables, then a frame a thread (where it is, and its locals), then the heap, cell after
-//! cell. A [`Machine`] knows the layout for one program, one number of threads and one choice of sizes. Equal rows are equal states;
-//! [`Machine::canonical`] renumbers the heap, so that states which differ only in where records lie become equal rows.
+//! A [`State`] is one row of words: shared variables, then a frame a thread (where it is, and its locals),
+//! then the heap, cell after cell. A [`Machine`] knows the layout for one program, one number of threads and
+//! one choice of sizes. Equal rows are equal states; [`Machine::canonical`] renumbers the heap, so that
+//! states which differ only in where records lie become equal rows.
 //!
-//! [`Machine::step`] takes one edge of one thread. Where the edge leaves a choice open (`choose`; `new` that may reuse a freed cell), a [`Choices`]
-//! decides; going on until [`Choices::next`] says there is no more visits every way.
+//! [`Machine::step`] takes one edge of one thread. Where the edge leaves a choice open (`choose`; `new` that
+//! may reuse a freed cell), a [`Choices`] decides; going on until [`Choices::next`] says there is no more
+//! visits every way.
 //!
 //! # Memory
 //!
-//! `new` takes a cell that was freed and that somebody still points to, or a fresh one: each is a way of its own. A freed cell to which nobody points
-//! cannot be told from a fresh one, and is dropped. So a program without `free` never reuses a cell, and one with `free` meets every reuse that an
-//! allocator could come up with: that is how ABA shows. Reading or writing a freed cell is an error, unless its kind is `pooled`.
+//! `new` takes a cell that was freed and that somebody still points to, or a fresh one: each is a way of its
+//! own. A freed cell to which nobody points cannot be told from a fresh one, and is dropped. So a program
+//! without `free` never reuses a cell, and one with `free` meets every reuse that an allocator could come up
+//! with: that is how ABA shows. Reading or writing a freed cell is an error, unless its kind is `pooled`.
 
 mod canon;
 mod choices;
@@ -106,7 +109,8 @@ pub enum ErrorKind {
     TooManyWays,
     /// Quantifiers that look at more values in one step than are looked at.
     TooManyRounds,
-    /// An element of a ghost array that this run has no room for. No run goes wrong by it: the ghost is then not known.
+    /// An element of a ghost array that this run has no room for. No run goes wrong by it: the ghost is then
+    /// not known.
     Beyond,
 }
 

@@ -20,10 +20,12 @@
 //! assert_eq!(programs[0].operations[0].name, "push");
 //! ```
 //!
-//! The way of a text: [`token`] → [`parser`] → [`ast`] → [`lower()`] → [`program`], the form that every engine shares. [`printer`] goes back
-//! from a tree to text. What is wrong is a list of [`Diagnostic`]s, never a panic.
+//! The way of a text: [`token`] → [`parser`] → [`ast`] → [`lower()`] → [`program`], the form that every
+//! engine shares. [`printer`] goes back from a tree to text. What is wrong is a list of [`Diagnostic`]s,
+//! never a panic.
 //!
-//! This crate knows no solver and no scheduler, and does no input or output. `docs/language.md` is the reference.
+//! This crate knows no solver and no scheduler, and does no input or output. `docs/language.md` is the
+//! reference.
 
 pub mod ast;
 pub mod diagnostic;
@@ -46,8 +48,8 @@ pub use printer::print;
 pub use program::Program;
 pub use span::Span;
 
-/// Parses and lowers: the specifications of a text by the names of their objects, and everything that is wrong
-/// with it. Objects that have no specification are left out.
+/// Parses and lowers: the specifications of a text by the names of their objects, and everything that is
+/// wrong with it. Objects that have no specification are left out.
 pub fn compile_specifications(text: &str) -> (Vec<(String, Specification)>, Vec<Diagnostic>) {
     let (file, wrong) = parse(text);
     if wrong.iter().any(Diagnostic::is_error) {

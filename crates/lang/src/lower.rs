@@ -1,10 +1,12 @@
 //! From a tree to the lowered form: names, types, steps.
 //!
-//! One walk over the tree does all three, so that there is one place that knows what a construct means. What cannot be understood is
-//! complained about and replaced by something of no type, about which nobody complains again.
+//! One walk over the tree does all three, so that there is one place that knows what a construct means. What
+//! cannot be understood is complained about and replaced by something of no type, about which nobody
+//! complains again.
 //!
-//! Outside `atomic`, a shared location that is read in the middle of an expression is read by a step of its own into a temporary, so that no
-//! step touches two; the last read stays where it is. Conditions become branches, so that `&&` and `||` read no more than they must.
+//! Outside `atomic`, a shared location that is read in the middle of an expression is read by a step of its
+//! own into a temporary, so that no step touches two; the last read stays where it is. Conditions become
+//! branches, so that `&&` and `||` read no more than they must.
 
 mod annotation;
 mod assign;
@@ -240,7 +242,8 @@ impl<'a> Lowerer<'a> {
         (operations, init)
     }
 
-    /// Puts the parts together, collapses atomic blocks, drops what cannot be reached, and checks what can be seen from the graph.
+    /// Puts the parts together, collapses atomic blocks, drops what cannot be reached, and checks what can be
+    /// seen from the graph.
     fn assemble(&mut self, name: &str, operations: Vec<Operation>, init: Option<Operation>) -> Program {
         let mut program = Program {
             name: name.to_owned(),

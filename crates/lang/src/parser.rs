@@ -1,8 +1,9 @@
 //! From tokens to a tree, by recursive descent, with recovery: every complaint, not the first.
 //!
-//! A statement that cannot be read is skipped to the next line that can start one; a member to the next that can start one. A block in
-//! which the next member of the object begins was not closed: that is said about the brace that opened it, and parsing goes on as if it
-//! had been closed. Depth is bounded, so that no input overflows the stack.
+//! A statement that cannot be read is skipped to the next line that can start one; a member to the next that
+//! can start one. A block in which the next member of the object begins was not closed: that is said about
+//! the brace that opened it, and parsing goes on as if it had been closed. Depth is bounded, so that no input
+//! overflows the stack.
 
 mod annotation;
 mod client;
@@ -62,7 +63,8 @@ pub(super) struct Parser {
     wrong: Vec<Diagnostic>,
     depth: u32,
     source_end: usize,
-    /// The first block whose closing brace stands further left than the line that opened it: a brace is missing inside, most likely.
+    /// The first block whose closing brace stands further left than the line that opened it: a brace is
+    /// missing inside, most likely.
     askew: Option<Span>,
 }
 
@@ -235,7 +237,8 @@ impl Parser {
         Err(Failed)
     }
 
-    /// Counts the links of a chain such as `a + b + c`: they nest to the left, without going deeper here, but in whoever walks over them.
+    /// Counts the links of a chain such as `a + b + c`: they nest to the left, without going deeper here, but
+    /// in whoever walks over them.
     fn link(&mut self, links: &mut u32) -> Parsed<()> {
         *links += 1;
         if *links > MAX_LINKS {

@@ -1,7 +1,8 @@
 //! From a tree back to text, in one layout: what `linpoint fmt` writes.
 //!
-//! Parsing the text gives the tree again. Comments stay with what they stood before or beside; one blank line between two things stays one;
-//! blocks that only leave (`break`, `continue`, `return`) stay on the line of their `if` where they fit.
+//! Parsing the text gives the tree again. Comments stay with what they stood before or beside; one blank line
+//! between two things stays one; blocks that only leave (`break`, `continue`, `return`) stay on the line of
+//! their `if` where they fit.
 
 mod expr;
 mod member;

@@ -2,22 +2,24 @@
 //!
 //! # Meaning
 //!
-//! A [`Program`] is an object: shared variables, records, operations. A thread that runs an operation is at a [`Node`]. A node has
-//! [`Edge`]s; each is **one atomic step**: a list of [`Action`]s done one after another with nobody in between, then a jump to another
-//! node, or the return of the operation. An edge is *enabled* if every [`Action::Assume`] in it holds when its turn comes and no
-//! [`Action::Lock`] in it meets a lock that is taken; an edge that is not enabled leaves no trace. A thread at a node without an enabled edge
-//! is blocked until there is one. A thread at a node with several enabled edges may take any.
+//! A [`Program`] is an object: shared variables, records, operations. A thread that runs an operation is at a
+//! [`Node`]. A node has [`Edge`]s; each is **one atomic step**: a list of [`Action`]s done one after another
+//! with nobody in between, then a jump to another node, or the return of the operation. An edge is *enabled*
+//! if every [`Action::Assume`] in it holds when its turn comes and no [`Action::Lock`] in it meets a lock
+//! that is taken; an edge that is not enabled leaves no trace. A thread at a node without an enabled edge is
+//! blocked until there is one. A thread at a node with several enabled edges may take any.
 //!
-//! So a condition is two edges, one that assumes it and one that assumes the opposite; a compare-and-swap is two edges, one that assumes
-//! equality and assigns, one that assumes inequality: a failed one is a read. Procedures are inlined. Outside `atomic` an edge has at
-//! most one access to one shared location; inside, all of one way through the block is one edge.
+//! So a condition is two edges, one that assumes it and one that assumes the opposite; a compare-and-swap is
+//! two edges, one that assumes equality and assigns, one that assumes inequality: a failed one is a read.
+//! Procedures are inlined. Outside `atomic` an edge has at most one access to one shared location; inside,
+//! all of one way through the block is one edge.
 //!
-//! Values are words of 32 bits ([`Word`]); what a word stands for is said by the [`Type`] of the slot it is in. Memory is sequentially
-//! consistent. Records live in a heap and are never moved; `free` gives a record's place back, and a later `new` may take it again. Where
-//! nothing is freed, what nobody can reach is gone.
+//! Values are words of 32 bits ([`Word`]); what a word stands for is said by the [`Type`] of the slot it is
+//! in. Memory is sequentially consistent. Records live in a heap and are never moved; `free` gives a record's
+//! place back, and a later `new` may take it again. Where nothing is freed, what nobody can reach is gone.
 //!
-//! Annotations are actions too ([`Action::Mark`], [`Action::Claim`], assignments to ghost slots): they see the state at their place in the
-//! step, and the program cannot see them.
+//! Annotations are actions too ([`Action::Mark`], [`Action::Claim`], assignments to ghost slots): they see
+//! the state at their place in the step, and the program cannot see them.
 
 use linpoint_history::Builtin;
 
@@ -143,7 +145,8 @@ pub struct Size {
 pub struct Global {
     /// Its name.
     pub name: String,
-    /// How many elements, if it is an array: constants and sizes only; [`UNBOUNDED`] for a ghost without an end.
+    /// How many elements, if it is an array: constants and sizes only; [`UNBOUNDED`] for a ghost without an
+    /// end.
     pub length: Option<Expr>,
     /// The slots of one element: one that is called like the variable, or the fields of a record.
     pub slots: Vec<Slot>,
@@ -227,7 +230,8 @@ pub enum Action {
     Assign(Place, Expr),
     /// Gives a local any value from the first to the second, both included.
     Choose(LocalId, Expr, Expr),
-    /// Guesses what a ghost local will turn out to be; or, with an expression, says what it should have been ([`crate::prophecy`]).
+    /// Guesses what a ghost local will turn out to be; or, with an expression, says what it should have been
+    /// ([`crate::prophecy`]).
     Prophecy(LocalId, Option<Expr>),
     /// Makes a record. Fields not named start as declared.
     New {
@@ -603,7 +607,8 @@ impl Edge {
         })
     }
 
-    /// Calls `see` with every place the program reads or writes in this step, and whether it writes it. Annotations are left out.
+    /// Calls `see` with every place the program reads or writes in this step, and whether it writes it.
+    /// Annotations are left out.
     pub fn accesses(&self, see: &mut impl FnMut(&Place, bool)) {
         let read = |e: &Expr, see: &mut dyn FnMut(&Place, bool)| e.places(&mut |place| see(place, false));
         for action in &self.actions {

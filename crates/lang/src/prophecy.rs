@@ -1,17 +1,22 @@
 //! Prophecies: what a thread will find, guessed before it looks.
 //!
-//! `prophecy g: int` guesses a value for proofs, and `@resolve g = e` says after a later step what it should have been (Abadi and Lamport 1991, *The existence of refinement mappings*). A proof is about
-//! the runs whose guesses come true. It holds for every run of the program without guesses if each of them has guesses that come true, and these can be read off it: a guess is the value of
-//! its `e` in that run, and any value where the run ends before. That needs four things, which are checked here of the lowered program:
-//! - the guess can be any value of the type of `e`: only whole numbers and truth values are guessed, never within bounds;
+//! `prophecy g: int` guesses a value for proofs, and `@resolve g = e` says after a later step what it should
+//! have been (Abadi and Lamport 1991, *The existence of refinement mappings*). A proof is about the runs
+//! whose guesses come true. It holds for every run of the program without guesses if each of them has guesses
+//! that come true, and these can be read off it: a guess is the value of its `e` in that run, and any value
+//! where the run ends before. That needs four things, which are checked here of the lowered program:
+//! - the guess can be any value of the type of `e`: only whole numbers and truth values are guessed, never
+//!   within bounds;
 //! - `e` does not depend on guesses: it reads no ghost;
-//! - between two places that say what a guess should have been, the thread guesses anew; so no run needs one guess to have two values;
+//! - between two places that say what a guess should have been, the thread guesses anew; so no run needs one
+//!   guess to have two values;
 //! - nothing but these two steps gives the guess a value.
 //!
 //! That the program does not depend on guesses is checked with all other ghosts ([`crate::erase`]).
 //!
-//! An interpreter cannot guess any number. It takes 0 (false), and the right value once that is known. So what ghosts say in a run in which something was guessed means nothing, and nothing that
-//! explores may look at them: linearization points that may depend on a guess are not looked at, and claims read no ghosts.
+//! An interpreter cannot guess any number. It takes 0 (false), and the right value once that is known. So
+//! what ghosts say in a run in which something was guessed means nothing, and nothing that explores may look
+//! at them: linearization points that may depend on a guess are not looked at, and claims read no ghosts.
 
 use std::collections::BTreeSet;
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A piece of a source text, in bytes.
 ///
-/// All spans are equal: syntax trees are compared by what they say, not by where they say it. That is what "printing and then parsing
-/// gives the same tree" means.
+/// All spans are equal: syntax trees are compared by what they say, not by where they say it. That is what
+/// "printing and then parsing gives the same tree" means.
 #[derive(Clone, Copy, Default)]
 pub struct Span {
     /// Where it starts.

@@ -1,4 +1,5 @@
-//! From text to tokens, by hand: the language has few, and newlines matter in two places only (see [`Token::on_new_line`]).
+//! From text to tokens, by hand: the language has few, and newlines matter in two places only (see
+//! [`Token::on_new_line`]).
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::span::Span;

@@ -14,7 +14,7 @@ use linpoint_sched::{Execution, Limits};
 
 use crate::argument::Domain;
 use crate::asked_twice;
-use crate::counterexample::Counterexample;
+use crate::counterexample::FailingRun;
 use crate::explore::page_note;
 use crate::explored::{Exploration, Finding, Stop};
 use crate::linearize::Criterion;
@@ -217,7 +217,7 @@ impl<O: Object> Check<O> {
             let (found, reached) = self.pass(&scenarios, &open, level, deadline);
             if let Some((index, finding)) = found {
                 coverage.note_runs(&reached);
-                let counterexample = Counterexample::new(&self, &scenarios[index], *finding);
+                let counterexample = FailingRun::shown(&self, &scenarios[index], *finding);
                 return Report { coverage, elapsed: start.elapsed(), counterexample: Some(counterexample) };
             }
             coverage.note(&reached);
@@ -260,7 +260,7 @@ impl<O: Object> Check<O> {
         let scenario = self.decode(&token)?;
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
         coverage.spurious = self.limits.spurious;
-        let counterexample = Counterexample::replay(&self, &scenario, &token, &mut coverage);
+        let counterexample = FailingRun::replay(&self, &scenario, &token, &mut coverage);
         Ok(Report { coverage, elapsed: start.elapsed(), counterexample })
     }
 

@@ -19,14 +19,18 @@ use crate::plan;
 use crate::relevant::relevant;
 use crate::report::{Coverage, whims_note};
 use crate::scenario::Scenario;
-use crate::show::{self, Bar};
+use crate::show::{self, Answer, Bar};
 use crate::spec::{Object, Specification};
 use crate::token::{self, Guided, Token};
 use crate::view::{Material, View};
 
-/// A failure that was found, made small, and can be run again.
+/// A failure that was found, made small, and can be run again. It is rechecked if it was confirmed by running it again and,
+/// for a history, by trying every order.
+pub type Counterexample = linpoint_verdict::Counterexample<FailingRun>;
+
+/// What shows a failure: a scenario, and a schedule under which it fails.
 #[derive(Clone, Debug)]
-pub struct Counterexample {
+pub struct FailingRun {
     /// One line: what is wrong.
     pub headline: String,
     /// The scenario.
@@ -39,8 +43,6 @@ pub struct Counterexample {
     pub preemptions: usize,
     /// What to pass to `replay`.
     pub token: String,
-    /// Was it confirmed by running it again and, for a history, by trying every order?
-    pub rechecked: bool,
     /// Is it no fault of the program's, but the reason why nothing can be said about it: an execution longer than the
     /// limit, a use of the explorer that cannot work, a program that does not do the same under the same schedule?
     pub refused: bool,
@@ -50,7 +52,7 @@ pub struct Counterexample {
     pub view: View,
 }
 
-impl fmt::Display for Counterexample {
+impl fmt::Display for FailingRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.headline)?;
         if !self.scenario.is_empty() {
@@ -67,19 +69,12 @@ impl fmt::Display for Counterexample {
     }
 }
 
-impl Counterexample {
-    /// What it means for the program.
-    pub(crate) fn verdict(&self) -> &'static str {
-        if self.refused { "unknown" } else { "violated" }
-    }
-}
-
 /// Time given to making a failure smaller.
 const SHRINK: Duration = Duration::from_millis(1500);
 
-impl Counterexample {
+impl FailingRun {
     /// Shrinks and draws what was found in `scenario`.
-    pub(crate) fn new<O: Object>(
+    pub(crate) fn shown<O: Object>(
         check: &Check<O>,
         scenario: &Scenario<O::Spec>,
         finding: Finding<O::Spec>,
@@ -222,14 +217,13 @@ fn draw<O: Object>(
     notes.extend(whims_note(check.spurious_asked()));
     let turns = turns(check, scenario, finding);
     let token = Token { program: check.fingerprint(), scenario: check.encode(scenario), turns };
-    let mut found = Counterexample {
+    let mut found = FailingRun {
         headline,
         scenario: scenario.to_string(),
         history,
         schedule: show::schedule(trace, steps, &name),
         preemptions: finding.preemptions,
         token: token.to_string(),
-        rechecked,
         refused: matches!(&finding.fault, Fault::Failure(failure) if failure.is_refusal()),
         notes,
         view: View::default(),
@@ -247,8 +241,8 @@ fn draw<O: Object>(
             _ => None,
         },
     };
-    found.view = material.view(&found);
-    found
+    found.view = material.view(&found, rechecked);
+    Counterexample::new(found, rechecked)
 }
 
 /// The turns of the failing schedule.
@@ -270,13 +264,13 @@ fn bars<S: Specification>(scenario: &Scenario<S>, results: &[Option<S::Ret>]) ->
     let mut add = |lane: String, ops: &[S::Op]| {
         for op in ops {
             let answer = match results.get(bars.len()) {
-                Some(Some(ret)) => match S::show_ret(ret).as_str() {
-                    "()" => String::new(),
-                    text => format!(" → {text}"),
+                Some(Some(ret)) => match S::show_ret(ret) {
+                    unit if unit == "()" => Answer::Nothing,
+                    text => Answer::Value(text),
                 },
-                _ => " …".to_owned(),
+                Some(None) | None => Answer::Open,
             };
-            bars.push(Bar { lane: lane.clone(), label: format!("{}{answer}", S::show_op(op)) });
+            bars.push(Bar { lane: lane.clone(), name: S::show_op(op), answer });
         }
     };
     add("main".to_owned(), &scenario.before);
@@ -289,10 +283,10 @@ fn bars<S: Specification>(scenario: &Scenario<S>, results: &[Option<S::Ret>]) ->
 
 /// One sentence.
 fn why(bars: &[Bar], moments: &[Moment], criterion: Criterion) -> String {
-    let list: Vec<&str> = moments
+    let list: Vec<String> = moments
         .iter()
         .filter_map(|moment| match moment {
-            Moment::Return(op) => Some(bars[*op].label.as_str()),
+            Moment::Return(op) => Some(bars[*op].label()),
             Moment::Call(_) => None,
         })
         .collect();

@@ -17,12 +17,13 @@ use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, e
 
 use crate::check::fingerprint;
 use crate::claims::Claims;
-use crate::counterexample::Counterexample;
+use crate::counterexample::{Counterexample, FailingRun};
 use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
 use crate::report::{unwatched_line, whims, whims_note};
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
+use crate::verdict::{Verdict, verdict};
 use crate::view::{Material, View};
 
 /// Runs `program` under every schedule, and panics with the counterexample if something goes wrong, or if 60 s were not
@@ -65,13 +66,10 @@ pub struct Explored {
 
 impl Explored {
     /// `holds` only if every schedule was run; `violated` only if the schedule shown was run again and failed again. What
-    /// cannot be explored ([`Counterexample::refused`]) is `unknown`.
-    pub fn verdict(&self) -> &'static str {
-        match (&self.counterexample, self.walked.covered) {
-            (Some(found), _) => found.verdict(),
-            (None, Covered::Every) => "holds",
-            _ => "unknown",
-        }
+    /// cannot be explored ([`FailingRun::refused`]) is `unknown`.
+    pub fn verdict(&self) -> Verdict<'_, Walked> {
+        let is_whole = self.walked.covered == Covered::Every;
+        verdict(self.counterexample.as_ref(), &self.walked, is_whole)
     }
 }
 
@@ -80,7 +78,7 @@ impl fmt::Display for Explored {
         match &self.counterexample {
             Some(counterexample) => write!(f, "{counterexample}"),
             None => {
-                let verdict = self.verdict();
+                let verdict = self.verdict().kind();
                 let whims = whims(self.spurious);
                 write!(
                     f,
@@ -326,14 +324,13 @@ impl Exploration {
             }
             _ => failure.to_string(),
         };
-        let mut found = Counterexample {
+        let mut found = FailingRun {
             headline,
             scenario: String::new(),
             history: String::new(),
             schedule: show::schedule(trace, &outline.steps, &name),
             preemptions: outline.preemptions,
             token: token.to_string(),
-            rechecked,
             refused: failure.is_refusal(),
             notes,
             view: View::default(),
@@ -343,8 +340,8 @@ impl Exploration {
             _ => None,
         };
         let material = Material { trace, steps: &outline.steps, name: &name, history: None, claim };
-        found.view = material.view(&found);
-        found
+        found.view = material.view(&found, rechecked);
+        Counterexample::new(found, rechecked)
     }
 
     /// Runs once with every step recorded.

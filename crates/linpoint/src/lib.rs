@@ -22,13 +22,14 @@ mod show;
 mod spec;
 mod stateful;
 mod token;
+mod verdict;
 #[cfg_attr(not(feature = "full"), path = "plain_view.rs")]
 mod view;
 
 pub use argument::{Argument, Domain};
 pub use check::{Check, check};
 pub use claims::Claims;
-pub use counterexample::Counterexample;
+pub use counterexample::{Counterexample, FailingRun};
 pub use explore::{Exploration, Explored, exploration, explore};
 pub use linearize::{Criterion, Moment};
 #[doc(no_inline)]
@@ -43,10 +44,13 @@ pub use linpoint_macros::{Viewed, object, procedure, spec};
 pub use linpoint_monitor as monitor;
 pub use linpoint_sched::explore::Search;
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
+#[doc(no_inline)]
+pub use linpoint_verdict::VerdictKind;
 pub use report::{Coverage, Report};
 pub use scenario::Scenario;
 pub use spec::{Object, Specification};
 pub use token::{Token, TokenError, Turn};
+pub use verdict::{EverySchedule, Undecided, Verdict};
 
 /// The guide, whose examples are compiled.
 #[cfg(all(doctest, feature = "full"))]

@@ -3,7 +3,7 @@
 
 use linpoint_sched::{ThreadId, Trace};
 
-use crate::counterexample::Counterexample;
+use crate::counterexample::FailingRun;
 use crate::explore::Explored;
 use crate::linearize::Moment;
 use crate::report::Report;
@@ -24,7 +24,7 @@ pub(crate) struct Material<'a> {
 }
 
 impl Material<'_> {
-    pub(crate) fn view(&self, _found: &Counterexample) -> View {
+    pub(crate) fn view(&self, _found: &FailingRun, _rechecked: bool) -> View {
         View
     }
 }
@@ -35,7 +35,7 @@ fn page(text: &str) -> String {
     format!("<!doctype html><meta charset=\"utf-8\"><title>Linpoint</title><pre>{text}</pre>\n")
 }
 
-impl Counterexample {
+impl FailingRun {
     /// One page with its text.
     pub fn page(&self) -> String {
         page(&self.to_string())

@@ -11,6 +11,7 @@ use crate::linearize::Criterion;
 use crate::plan::Reached;
 use crate::promise::Promise;
 use crate::scenario::Size;
+use crate::verdict::{Verdict, verdict};
 
 /// The result of a check.
 #[derive(Debug)]
@@ -28,16 +29,12 @@ impl Report {
     /// Was every schedule of every scenario within the size explored, with nothing wrong? Only then does the property
     /// hold, within those scenarios and under sequential consistency.
     pub fn holds(&self) -> bool {
-        self.counterexample.is_none() && self.coverage.is_whole()
+        self.verdict().holds()
     }
 
-    /// The first line says it all: `holds`, `violated` or `unknown`.
-    pub fn verdict(&self) -> &'static str {
-        match &self.counterexample {
-            Some(found) => found.verdict(),
-            None if self.coverage.is_whole() => "holds",
-            None => "unknown",
-        }
+    /// Holds, violated or unknown, and why.
+    pub fn verdict(&self) -> Verdict<'_, Coverage> {
+        verdict(self.counterexample.as_ref(), &self.coverage, self.coverage.is_whole())
     }
 }
 
@@ -46,7 +43,7 @@ impl fmt::Display for Report {
         match &self.counterexample {
             Some(counterexample) => write!(f, "{counterexample}"),
             None => {
-                write!(f, "{}: {}", self.verdict(), self.coverage)?;
+                write!(f, "{}: {}", self.verdict().kind(), self.coverage)?;
                 if self.coverage.claims.made > 0 {
                     write!(f, "\n{}", self.coverage.claims)?;
                 }

@@ -10,12 +10,36 @@ use crate::linearize::Moment;
 /// An operation of a history, in words.
 pub(crate) struct Bar {
     pub(crate) lane: String,
-    pub(crate) label: String,
+    /// Its name with its arguments.
+    pub(crate) name: String,
+    pub(crate) answer: Answer,
+}
+
+/// What an operation answered.
+pub(crate) enum Answer {
+    /// It has not returned.
+    Open,
+    /// It returned, with nothing to say.
+    Nothing,
+    /// It returned this.
+    Value(String),
+}
+
+impl Bar {
+    /// The operation and its answer in one line.
+    pub(crate) fn label(&self) -> String {
+        match &self.answer {
+            Answer::Open => format!("{} …", self.name),
+            Answer::Nothing => self.name.clone(),
+            Answer::Value(value) => format!("{} → {value}", self.name),
+        }
+    }
 }
 
 /// The history as bars: one lane a thread, time to the right.
 pub(crate) fn history(bars: &[Bar], moments: &[Moment]) -> String {
     let position = |wanted: Moment| moments.iter().position(|&moment| moment == wanted);
+    let labels: Vec<String> = bars.iter().map(Bar::label).collect();
     let mut at = vec![0usize; moments.len() + 1];
     for index in 0..moments.len() {
         let least = if index == 0 { 0 } else { at[index - 1] + 2 };
@@ -23,7 +47,7 @@ pub(crate) fn history(bars: &[Bar], moments: &[Moment]) -> String {
             Moment::Call(_) => least,
             Moment::Return(op) => {
                 let call = position(Moment::Call(op)).map_or(0, |call| at[call]);
-                least.max(call + bars[op].label.chars().count() + 3)
+                least.max(call + labels[op].chars().count() + 3)
             }
         };
     }
@@ -34,7 +58,7 @@ pub(crate) fn history(bars: &[Bar], moments: &[Moment]) -> String {
         let from = at[call];
         let (to, closed) = match position(Moment::Return(op)) {
             Some(ret) => (at[ret], true),
-            None => ((from + bar.label.chars().count() + 3).max(end), false),
+            None => ((from + labels[op].chars().count() + 3).max(end), false),
         };
         let lane = match lanes.iter().position(|lane| lane.0 == bar.lane) {
             Some(lane) => lane,
@@ -50,7 +74,7 @@ pub(crate) fn history(bars: &[Bar], moments: &[Moment]) -> String {
         row[from..=to].fill('─');
         row[from] = '├';
         row[to] = if closed { '┤' } else { '…' };
-        for (offset, letter) in bar.label.chars().enumerate() {
+        for (offset, letter) in labels[op].chars().enumerate() {
             row[from + 2 + offset] = letter;
         }
     }

@@ -2,15 +2,15 @@
 
 pub use linpoint_report::View;
 use linpoint_report::view::{
-    Bar as Drawn, Claim, History, Memory, Run, Step, Summary, Term, Variable, Verdict,
+    Bar as Drawn, Claim, History, Memory, Run, Step, Summary, Term, Variable, VerdictKind,
 };
 use linpoint_sched::{Action, ThreadId, Trace};
 
-use crate::counterexample::Counterexample;
+use crate::counterexample::FailingRun;
 use crate::explore::Explored;
 use crate::linearize::Moment;
 use crate::report::Report;
-use crate::show::{Bar, Names, source};
+use crate::show::{Answer, Bar, Names, source};
 
 /// What a counterexample is drawn from.
 pub(crate) struct Material<'a> {
@@ -25,12 +25,12 @@ pub(crate) struct Material<'a> {
 
 impl Material<'_> {
     /// The view of a counterexample.
-    pub(crate) fn view(&self, found: &Counterexample) -> View {
+    pub(crate) fn view(&self, found: &FailingRun, rechecked: bool) -> View {
+        let verdict = if found.refused { VerdictKind::Unknown } else { VerdictKind::Violated };
         let (word, headline) = match self.history {
             Some(_) => found.headline.split_once(": ").unwrap_or(("violated", &found.headline)),
-            None => (found.verdict(), found.headline.as_str()),
+            None => (verdict.word(), found.headline.as_str()),
         };
-        let verdict = if found.refused { Verdict::Unknown } else { Verdict::Violated };
         let mut view = View::new(verdict, word, headline);
         let scenario = match found.scenario.as_str() {
             "" => "A program of several threads under a controlled scheduler.".to_owned(),
@@ -38,7 +38,7 @@ impl Material<'_> {
         };
         view.summary = Summary {
             checked: scenario,
-            rests_on: match found.rechecked {
+            rests_on: match rechecked {
                 true => "One schedule, made small and run again with every step recorded; what that run shows is drawn.",
                 false => "One schedule that failed once and could not be made to fail again.",
             }
@@ -164,19 +164,12 @@ fn history(bars: &[Bar], moments: &[Moment], reason: &str) -> History {
             lanes.len() - 1
         });
         let ret = place(Moment::Return(index));
-        let (name, result) = match bar.label.split_once(" → ") {
-            Some((name, result)) => (name, result),
-            None => (bar.label.trim_end_matches(" …"), if ret.is_none() { "?" } else { "" }),
+        let result = match &bar.answer {
+            Answer::Value(value) => value.clone(),
+            Answer::Open if ret.is_none() => "?".to_owned(),
+            Answer::Open | Answer::Nothing => String::new(),
         };
-        drawn.push(Drawn {
-            lane,
-            name: name.to_owned(),
-            result: result.to_owned(),
-            call,
-            ret,
-            core: true,
-            ..Drawn::default()
-        });
+        drawn.push(Drawn { lane, name: bar.name.clone(), result, call, ret, core: true, ..Drawn::default() });
     }
     drawn.sort_by_key(|bar| bar.call);
     // The last return is the first that nothing explains.
@@ -190,7 +183,7 @@ fn history(bars: &[Bar], moments: &[Moment], reason: &str) -> History {
     }
 }
 
-impl Counterexample {
+impl FailingRun {
     /// One page that shows it; it needs nothing but a browser.
     pub fn page(&self) -> String {
         linpoint_report::page::page(&self.view)
@@ -202,7 +195,7 @@ impl Report {
     pub fn view(&self) -> View {
         let mut view = match &self.counterexample {
             Some(found) => found.view.clone(),
-            None => covered(self.verdict(), &self.coverage.to_string(), &self.to_string()),
+            None => covered(self.verdict().kind(), &self.coverage.to_string(), &self.to_string()),
         };
         let figures = [
             ("executions", self.coverage.executions.to_string()),
@@ -223,7 +216,7 @@ impl Explored {
     pub fn view(&self) -> View {
         match &self.counterexample {
             Some(found) => found.view.clone(),
-            None => covered(self.verdict(), &self.walked.to_string(), &self.to_string()),
+            None => covered(self.verdict().kind(), &self.walked.to_string(), &self.to_string()),
         }
     }
 
@@ -234,14 +227,15 @@ impl Explored {
 }
 
 /// Nothing wrong was found.
-fn covered(verdict: &str, coverage: &str, text: &str) -> View {
-    let kind = if verdict == "holds" { Verdict::Holds } else { Verdict::Unknown };
-    let mut view = View::new(kind, verdict, coverage);
+fn covered(verdict: VerdictKind, coverage: &str, text: &str) -> View {
+    let mut view = View::new(verdict, verdict.word(), coverage);
     view.summary = Summary {
         checked: "Rust code under a controlled scheduler, schedule after schedule.".to_owned(),
-        rests_on: match kind {
-            Verdict::Holds => "Every schedule of every scenario within the size was run.",
-            _ => "The schedules that were run: nothing wrong was found in them.",
+        rests_on: match verdict {
+            VerdictKind::Holds => "Every schedule of every scenario within the size was run.",
+            VerdictKind::Violated | VerdictKind::Unknown => {
+                "The schedules that were run: nothing wrong was found in them."
+            }
         }
         .to_owned(),
         not_covered: "Larger scenarios, and memory weaker than sequentially consistent.".to_owned(),

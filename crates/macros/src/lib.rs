@@ -1,6 +1,7 @@
 //! The procedural macros of Linpoint, a file each.
 //!
-//! Nothing here is meant to be named directly: the crates that need a macro hand it on, together with the path to themselves.
+//! Nothing here is meant to be named directly: the crates that need a macro hand it on, together with the
+//! path to themselves.
 
 mod object;
 mod spec;
@@ -18,15 +19,18 @@ pub fn tressa(input: TokenStream) -> TokenStream {
 /// Makes a sequential type a specification: its methods with `&mut self` are the operations.
 ///
 /// On a method: `#[blocks]` (it returns an `Option`, and `None` means that the operation has to wait),
-/// `#[may(answer)]` (it may also answer that, without effect), `#[outcomes]` (it returns every `(answer, state after)`
-/// there may be), `#[skip]` (it is no operation).
+/// `#[may(answer)]` (it may also answer that, without effect), `#[outcomes]` (it returns every `(answer,
+/// state after)` there may be), `#[skip]` (it is no operation). One method with `&self` may be marked
+/// `#[view]`: it lists what the object holds, as pairs of a key and a value, for monitors that compare
+/// states.
 #[proc_macro_attribute]
 pub fn spec(_options: TokenStream, item: TokenStream) -> TokenStream {
     let item = syn::parse_macro_input!(item as syn::ItemImpl);
     spec::expand(item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a function a procedure: `Exit` terms of claims made in it, and in functions it calls that are none, wait for its return.
+/// Makes a function a procedure: `Exit` terms of claims made in it, and in functions it calls that are none,
+/// wait for its return.
 #[proc_macro_attribute]
 pub fn procedure(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut function = syn::parse_macro_input!(item as syn::ItemFn);
@@ -49,8 +53,8 @@ pub fn procedure(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a concurrent type an object that can be explored: `#[linpoint::object(spec = Fifo)]`.
 ///
-/// Its methods with `&self` are the operations; `#[skip]` leaves one out, and operations with the same `#[role(name)]` are
-/// never performed by two threads at a time. It is created by `new()` if the block has
+/// Its methods with `&self` are the operations; `#[skip]` leaves one out, and operations with the same
+/// `#[role(name)]` are never performed by two threads at a time. It is created by `new()` if the block has
 /// that, by `Default` if not, or by `new = expression` in the attribute.
 #[proc_macro_attribute]
 pub fn object(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -59,7 +63,8 @@ pub fn object(options: TokenStream, item: TokenStream) -> TokenStream {
     object::expand(&options, item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// The fields that support an object's view: what a [`Logged`](../linpoint/monitor/struct.Logged.html) place adds to it.
+/// The fields that support an object's view: what a [`Logged`](../linpoint/monitor/struct.Logged.html) place
+/// adds to it.
 ///
 /// - `#[view(key)]` alone: the place holds this key, or nothing where it is `None`.
 /// - with `#[view(value)]`: it holds the pair.

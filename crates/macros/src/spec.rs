@@ -31,11 +31,14 @@ pub(crate) fn expand(mut item: ItemImpl) -> syn::Result<TokenStream> {
         return Err(syn::Error::new_spanned(path, "a specification is an `impl` block of a named type"));
     };
     let type_name = last.ident.clone();
-    let mut operations = Vec::new();
+    let (mut operations, mut view) = (Vec::new(), None);
     for entry in &mut item.items {
-        if let ImplItem::Fn(method) = entry
-            && let Some(operation) = operation(method)?
-        {
+        let ImplItem::Fn(method) = entry else { continue };
+        if take_view_mark(method)? {
+            if view.replace(method.sig.ident.clone()).is_some() {
+                return Err(syn::Error::new_spanned(&method.sig, "a specification has one `view`"));
+            }
+        } else if let Some(operation) = operation(method)? {
             operations.push(operation);
         }
     }
@@ -51,6 +54,7 @@ pub(crate) fn expand(mut item: ItemImpl) -> syn::Result<TokenStream> {
     let enums = enums(&op_type, &ret_type, &operations);
     let body = specification(&op_type, &ret_type, &operations);
     let recorded = recorded(&op_type, &ret_type, &operations);
+    let entries = view.map(|name| entries(&name));
     let hidden = operations.iter().map(|operation| hidden(&op_type, &ret_type, operation));
     Ok(quote! {
         #item
@@ -65,11 +69,39 @@ pub(crate) fn expand(mut item: ItemImpl) -> syn::Result<TokenStream> {
         }
         impl ::linpoint::history::Recorded for #self_type {
             #recorded
+            #entries
         }
         impl #self_type {
             #(#hidden)*
         }
     })
+}
+
+/// Takes `#[view]` off a method; was it there?
+fn take_view_mark(method: &mut syn::ImplItemFn) -> syn::Result<bool> {
+    let before = method.attrs.len();
+    method.attrs.retain(|attribute| !attribute.path().is_ident("view"));
+    if method.attrs.len() == before {
+        return Ok(false);
+    }
+    let takes_self =
+        matches!(method.sig.inputs.first(), Some(FnArg::Receiver(own)) if own.mutability.is_none());
+    if !takes_self || method.sig.inputs.len() != 1 {
+        return Err(syn::Error::new_spanned(&method.sig, "a `view` takes `&self` and nothing else"));
+    }
+    Ok(true)
+}
+
+/// What the object holds, for who compares states: the pairs that the method marked `#[view]` lists.
+fn entries(name: &Ident) -> TokenStream {
+    let value = quote!(::linpoint::history::HistoryValue);
+    quote! {
+        fn entries(&self) -> ::core::option::Option<::std::vec::Vec<(#value, #value)>> {
+            use ::linpoint::history::InHistory as _;
+            let pairs = Self::#name(self).into_iter();
+            ::core::option::Option::Some(pairs.map(|(key, value)| (key.to_value(), value.to_value())).collect())
+        }
+    }
 }
 
 /// Reads a method, and takes our attributes off it.

@@ -1,11 +1,12 @@
 //! `tressa!`: a claim becomes code.
 //!
-//! 1. `terms.rs` works on tokens: it takes out the `First`, `Last` and `Exit` terms, which need not be expressions of Rust, leaves a name in place of each,
-//!    and writes `P ==> Q` as `!(P) || (Q)`. The rest is one expression of Rust.
-//! 2. `split.rs` parts it: each maximal sub-expression without a term is evaluated now and kept under a name; what is left is the deferred part, a closure
-//!    over the values of the terms and the kept ones.
-//! 3. This file puts the pieces together: guards first, then the plain values; if these alone make the claim true, it held; otherwise the
-//!    terms are added and the deferred part is handed over.
+//! 1. `terms.rs` works on tokens: it takes out the `First`, `Last` and `Exit` terms, which need not be
+//!    expressions of Rust, leaves a name in place of each, and writes `P ==> Q` as `!(P) || (Q)`. The rest is
+//!    one expression of Rust.
+//! 2. `split.rs` parts it: each maximal sub-expression without a term is evaluated now and kept under a name;
+//!    what is left is the deferred part, a closure over the values of the terms and the kept ones.
+//! 3. This file puts the pieces together: guards first, then the plain values; if these alone make the claim
+//!    true, it held; otherwise the terms are added and the deferred part is handed over.
 
 mod condition;
 mod source;

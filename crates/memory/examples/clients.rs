@@ -73,7 +73,7 @@ fn compare(seed: u64, model: Model, clients: &mut Clients<Object>, tally: &mut T
             tally.violations += 1;
             tally.only_with_clients += u64::from(!pairs.is_empty());
         }
-        if (verdict == Verdict::Linearizable) != expected {
+        if verdict.holds() != expected {
             tally.different += 1;
             println!("seed {seed}, {}: {verdict:?}, should be {expected}: {key:?}", model.name());
         }

@@ -69,15 +69,22 @@ pub trait Sequential {
 }
 
 /// Is a graph linearizable for every client?
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Yes.
-    Linearizable,
-    /// No: a client that synchronises the end of the first operation of each pair with the beginning of the
-    /// second sees answers that no order explains. The numbers are those of [`operations`].
-    Violated(Vec<(usize, usize)>),
-    /// The search reached its limit.
-    Unknown,
+///
+/// If not, a client that synchronises the end of the first operation of each pair with the beginning of the second sees
+/// answers that no order explains. The numbers are those of [`operations`].
+pub type Verdict = linpoint_verdict::Verdict<EveryClient, Vec<(usize, usize)>, TooMuch>;
+
+/// What a `holds` rests on: every client of one graph sees answers that some order explains.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EveryClient(());
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TooMuch {
+    /// The graph has too many operations.
+    Operations,
+    /// There are more sets of synchronisations than were looked at.
+    Sets,
 }
 
 /// How often what happened.
@@ -149,20 +156,20 @@ impl<S: Sequential> Clients<S> {
         self.counts.asked += 1;
         let operations = operations(graph);
         if operations.len() > 64 {
-            return Verdict::Unknown;
+            return Verdict::Unknown(TooMuch::Operations);
         }
         let world = World::of(graph, &operations, self.model);
         let question = world.question(&operations);
         if question.as_ref().is_some_and(|question| self.known.contains_key(question)) {
             self.counts.remembered += 1;
-            return Verdict::Linearizable;
+            return Verdict::Holds(EveryClient(()));
         }
         let mut search = Search::new(&self.object, &operations, self.most_sets);
         let verdict = search.verdict(&world);
         self.counts.sets += search.sets;
         self.counts.largest = self.counts.largest.max(search.largest);
         if let Some(question) = question
-            && verdict == Verdict::Linearizable
+            && verdict.holds()
             && self.known.len() < MEMORY
         {
             self.known.insert(question, ());

@@ -1,11 +1,12 @@
-//! Explores programs with all reductions and without any, and says whether they agree: `cargo run --release -p linpoint-model --example agree FILE…`.
+//! Explores programs with all reductions and without any, and says whether they agree: `cargo run --release
+//! -p linpoint-model --example agree FILE…`.
 
 use linpoint_lang::compile;
 use linpoint_model::{Bounds, Deciding, Mode, Plainly, Values, Verdict, Workload, explore, explore_plainly};
 
 fn word(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Holds => "holds".to_owned(),
+        Verdict::Holds(_) => "holds".to_owned(),
         Verdict::Violated(violation) => format!("violated {:?}", violation.wrong),
         Verdict::Unknown(limit) => format!("unknown {limit:?}"),
     }
@@ -26,7 +27,7 @@ fn main() {
                 let reduced = explore(program, workload, Mode::Anywhere, &bounds);
                 let few = Plainly { states: 300_000, values: Values::few(2), ..Plainly::default() };
                 let mut plain = explore_plainly(program, workload, &few);
-                if matches!(plain.verdict, Verdict::Holds) {
+                if matches!(plain.verdict, Verdict::Holds(_)) {
                     let values = Values::distinct();
                     plain = explore_plainly(program, workload, &Plainly { values, ..few });
                 }

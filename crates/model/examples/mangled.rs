@@ -1,4 +1,5 @@
-//! Looks at programs that nobody wrote, made from those of the corpus: `mangled ROUNDS SEED`. It panics where two ways to look at one disagree, and prints the program.
+//! Looks at programs that nobody wrote, made from those of the corpus: `mangled ROUNDS SEED`. It panics where
+//! two ways to look at one disagree, and prints the program.
 
 #[path = "../tests/it/mangle.rs"]
 mod mangle;

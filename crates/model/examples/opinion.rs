@@ -1,4 +1,5 @@
-//! Asks for a second opinion on programs, and says how far it got: `cargo run --release -p linpoint-model --example opinion FILE…`.
+//! Asks for a second opinion on programs, and says how far it got: `cargo run --release -p linpoint-model
+//! --example opinion FILE…`.
 
 use std::time::Instant;
 

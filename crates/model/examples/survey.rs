@@ -1,4 +1,5 @@
-//! Explores programs with their clients and says what came out: `survey [--points] [--plain] [--threads N --ops N] [--workers N] [--time S] FILE…`.
+//! Explores programs with their clients and says what came out: `survey [--points] [--plain] [--threads N
+//! --ops N] [--workers N] [--time S] FILE…`.
 
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ fn main() {
             }
             let explored = explore(program, &workload, mode, &bounds);
             let verdict = match &explored.verdict {
-                Verdict::Holds => "holds".to_owned(),
+                Verdict::Holds(_) => "holds".to_owned(),
                 Verdict::Violated(v) => {
                     format!("violated: {:?}, {} steps, rechecked {}", v.wrong, v.steps.len(), v.rechecked)
                 }

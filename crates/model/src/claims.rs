@@ -1,17 +1,21 @@
-//! Claims about the future, decided along every run (Sezgin, Tasiran, Muslu, Qadeer 2011); `docs/claims.md` says what they mean.
+//! Claims about the future, decided along every run (Sezgin, Tasiran, Muslu, Qadeer 2011); `docs/claims.md`
+//! says what they mean.
 //!
-//! Claims that were made and are not decided are part of a state: sets of them are numbered, as the monitor's are. A claim keeps the values of its plain parts, where each
-//! of its terms looks, and what the term has seen. A statement is one step of the program. A claim that can never be ready is dropped: it is neither true nor false. One whose
-//! plain parts alone make it true is dropped as well.
+//! Claims that were made and are not decided are part of a state: sets of them are numbered, as the monitor's
+//! are. A claim keeps the values of its plain parts, where each of its terms looks, and what the term has
+//! seen. A statement is one step of the program. A claim that can never be ready is dropped: it is neither
+//! true nor false. One whose plain parts alone make it true is dropped as well.
 //!
-//! What a term looks at is a place in the row of words. So with claims records are not renumbered, and threads not sorted: there are more states, and
-//! each place stays what it is. After the return of the operation its locals are what they were then.
+//! What a term looks at is a place in the row of words. So with claims records are not renumbered, and
+//! threads not sorted: there are more states, and each place stays what it is. After the return of the
+//! operation its locals are what they were then.
 //!
 //! # Why fusion loses nothing
 //!
-//! Making a claim is a step that others notice, so it comes in every order with theirs. What becomes of a claim later depends on the order of accesses to the shared places it waits for, of steps
-//! that change what the condition of a `last` reads, and of a return for which an `exit` of a shared place waits. The first are never taken for local; the others are not
-//! if a claim of the operation needs them (`fusion::Claimed`).
+//! Making a claim is a step that others notice, so it comes in every order with theirs. What becomes of a
+//! claim later depends on the order of accesses to the shared places it waits for, of steps that change what
+//! the condition of a `last` reads, and of a return for which an `exit` of a shared place waits. The first
+//! are never taken for local; the others are not if a claim of the operation needs them (`fusion::Claimed`).
 
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
@@ -112,7 +116,8 @@ impl Claims {
             match event {
                 Event::Acted { accesses, words } => acted.push(Acted { accesses, words }),
                 Event::Claim(claim) => {
-                    // The words before it: those after the action before; a claim changes nothing, so those after it are the same.
+                    // The words before it: those after the action before; a claim changes nothing, so those
+                    // after it are the same.
                     let mut words = events.iter().filter_map(|event| match event {
                         Event::Acted { words, .. } => Some(words),
                         _ => None,

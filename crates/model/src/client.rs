@@ -31,15 +31,18 @@ impl Workload {
         Workload { threads: vec![ClientThread::Any(all, ops); threads], values: 2 }
     }
 
-    /// The threads of those who say only how many there are: they call what they like, but keep the rules of a lock.
+    /// The threads of those who say only how many there are: they call what they like, but keep the rules of
+    /// a lock.
     pub fn usual(program: &Program, threads: usize, ops: u32) -> Workload {
         let by_turns = Workload::by_turns(program, threads, ops);
         by_turns.unwrap_or_else(|| Workload::general(program, threads, ops))
     }
 
-    /// For what is held and given back (locks, semaphores): threads that acquire and release by turns, so often that each calls at least so many operations. Anybody who releases what they do not hold breaks the rules, not
-    /// the lock. Operations are told by what they are to the specification, whatever they are called. Where acquiring may fail, nobody knows what may be released, and threads only acquire.
-    /// `None` for everything else.
+    /// For what is held and given back (locks, semaphores): threads that acquire and release by turns, so
+    /// often that each calls at least so many operations. Anybody who releases what they do not hold breaks
+    /// the rules, not the lock. Operations are told by what they are to the specification, whatever they are
+    /// called. Where acquiring may fail, nobody knows what may be released, and threads only acquire. `None`
+    /// for everything else.
     pub fn by_turns(program: &Program, threads: usize, ops: u32) -> Option<Workload> {
         let SpecSource::Builtin(spec) = &program.spec else { return None };
         let known: Vec<Option<OpCode>> =
@@ -69,7 +72,8 @@ impl Workload {
         Some(Workload { threads: (0..threads).map(calls).collect(), values: 2 })
     }
 
-    /// Does it keep the rules of a lock? Who releases what they do not hold, or asks for what they hold, breaks the rules of a lock, and not the lock.
+    /// Does it keep the rules of a lock? Who releases what they do not hold, or asks for what they hold,
+    /// breaks the rules of a lock, and not the lock.
     #[must_use]
     pub fn keeps_rules(&self, program: &Program) -> bool {
         let ruled = matches!(&program.spec, SpecSource::Builtin(spec) if spec.kind == Kind::Lock);
@@ -89,7 +93,8 @@ impl Workload {
         Workload { threads: client.threads.clone(), values: 2 }
     }
 
-    /// Which arguments are chosen from a few [`values`](Workload::values), so that other values were not tried. `distinct` says whether each piece of data is distinct.
+    /// Which arguments are chosen from a few [`values`](Workload::values), so that other values were not
+    /// tried. `distinct` says whether each piece of data is distinct.
     pub fn few_values(&self, program: &Program, distinct: bool) -> FewValues {
         let mut few = FewValues::default();
         let mut most = 0;
@@ -196,7 +201,8 @@ fn domain(
     }
 }
 
-/// May each call be given data that no other has? Only if neither the program nor its specification ever compares data, and no claim that is decided can be false because two pieces are equal.
+/// May each call be given data that no other has? Only if neither the program nor its specification ever
+/// compares data, and no claim that is decided can be false because two pieces are equal.
 pub(crate) fn is_data_independent(program: &Program, claims: Deciding) -> bool {
     if claims == Deciding::Decided && asks_for_different_data(program) {
         return false;

@@ -1,26 +1,35 @@
-//! Data values are interchangeable: what a program only copies and compares for equality may be called by any other name.
+//! Data values are interchangeable: what a program only copies and compares for equality may be called by any
+//! other name.
 //!
 //! # Why nothing is lost
 //!
-//! A program of the language can do nothing with `data` but copy it and ask whether two pieces are equal; the only piece it knows by name is the one that variables start with, 0. A
-//! specification that is given here does no more either (that is looked at, not believed: [`Data::new`]). So a one-to-one renaming of all values but 0, in the program's state and in the monitor's set of
-//! configurations alike, leads from a state to one with the same futures, renamed: the same steps are enabled, the same returns are explained. States that can be renamed into one another are
-//! looked at once. Values that occur neither in the program's state nor in a configuration can play no part any more: whoever calls next with such a value might as well call with one that was never seen, so their
-//! names are used again.
+//! A program of the language can do nothing with `data` but copy it and ask whether two pieces are equal; the
+//! only piece it knows by name is the one that variables start with, 0. A specification that is given here
+//! does no more either (that is looked at, not believed: [`Data::new`]). So a one-to-one renaming of all
+//! values but 0, in the program's state and in the monitor's set of configurations alike, leads from a state
+//! to one with the same futures, renamed: the same steps are enabled, the same returns are explained. States
+//! that can be renamed into one another are looked at once. Values that occur neither in the program's state
+//! nor in a configuration can play no part any more: whoever calls next with such a value might as well call
+//! with one that was never seen, so their names are used again.
 //!
-//! Names are 1, 2, 3… The monitor names first: it tells values apart by the part they play in its set ([`Classes`]), and what a set is called then depends on the set alone, so it is worked out
-//! once. Values that it cannot tell apart, because swapping them changes nothing, get their names in the order in which a walk through the program's state meets them: shared variables, locals thread by
-//! thread, records. So do values that the monitor does not know. Two states that could be renamed into one another may still get different names: threads are sorted first, and parts are told apart by a
-//! number that is made of what is plain to see. That costs states, not soundness: whatever names are given, the renaming is one-to-one.
+//! Names are 1, 2, 3… The monitor names first: it tells values apart by the part they play in its set
+//! ([`Classes`]), and what a set is called then depends on the set alone, so it is worked out once. Values
+//! that it cannot tell apart, because swapping them changes nothing, get their names in the order in which a
+//! walk through the program's state meets them: shared variables, locals thread by thread, records. So do
+//! values that the monitor does not know. Two states that could be renamed into one another may still get
+//! different names: threads are sorted first, and parts are told apart by a number that is made of what is
+//! plain to see. That costs states, not soundness: whatever names are given, the renaming is one-to-one.
 //!
-//! Where the program never compares data, a state is kept in two parts: the program's state with values numbered in the order of the walk, and the names of these. The two say the same as the state with the names in it,
-//! and the first part is the same for all explanations, so steps are taken once for all of them (`ways.rs`).
+//! Where the program never compares data, a state is kept in two parts: the program's state with values
+//! numbered in the order of the walk, and the names of these. The two say the same as the state with the
+//! names in it, and the first part is the same for all explanations, so steps are taken once for all of them
+//! (`ways.rs`).
 //!
-//! A call then takes one of the values in use, or 0, or the next one that is not in use; where the program never compares data, always the latter. A run that is shown gets its values back
-//! ([`Real`]).
+//! A call then takes one of the values in use, or 0, or the next one that is not in use; where the program
+//! never compares data, always the latter. A run that is shown gets its values back ([`Real`]).
 //!
-//! A thread whose calls are written down names values itself: where such a call has data, nothing is renamed. Nor is it where a claim is decided (claims look at places), or where there are more values than
-//! [`MOST`].
+//! A thread whose calls are written down names values itself: where such a call has data, nothing is renamed.
+//! Nor is it where a claim is decided (claims look at places), or where there are more values than [`MOST`].
 
 use linpoint_history::{Kind, Value};
 use linpoint_lang::Program;
@@ -76,7 +85,8 @@ impl Data {
         })
     }
 
-    /// May an operation be called with these arguments, with so many values in use? How many there are then. A new value is always the next.
+    /// May an operation be called with these arguments, with so many values in use? How many there are then.
+    /// A new value is always the next.
     pub fn admits(&self, op: usize, args: &[Word], in_use: u8) -> Option<u8> {
         let mut most = in_use;
         for (word, data) in args.iter().zip(&self.params[op]) {
@@ -123,7 +133,8 @@ impl Data {
         }
     }
 
-    /// Gives the values in use their names, in the program's state; `classes` is what the monitor says of them.
+    /// Gives the values in use their names, in the program's state; `classes` is what the monitor says of
+    /// them.
     pub fn rename(&self, machine: &Machine<'_>, classes: Classes, full: &mut Full) -> Renaming {
         let mut naming = Naming::new(classes);
         self.each(machine, &mut full.state, &mut |word| {
@@ -186,8 +197,10 @@ impl Nibbles {
     }
 }
 
-/// The names that the monitor gives to data: values of a class play the same part in all that explains the history, and have names in a row. Which of them has which name is left to
-/// the program's state. For each value the first name of its class, 0 if the monitor does not know the value; for 0, which is no such value, how many it knows.
+/// The names that the monitor gives to data: values of a class play the same part in all that explains the
+/// history, and have names in a row. Which of them has which name is left to the program's state. For each
+/// value the first name of its class, 0 if the monitor does not know the value; for 0, which is no such
+/// value, how many it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Classes(Nibbles);
 

@@ -54,7 +54,8 @@ pub struct Bounds {
     pub stepper: Stepper,
     /// Are the program's claims decided?
     pub claims: Deciding,
-    /// So many cores look at states, where there are enough of them. That changes nothing but the time it takes.
+    /// So many cores look at states, where there are enough of them. That changes nothing but the time it
+    /// takes.
     pub workers: usize,
     /// Levels with at least so many states are shared among workers.
     pub shared_from: usize,
@@ -131,7 +132,8 @@ pub enum Limit {
     Ways,
     /// A quantifier goes over more values than are looked at in one step.
     Rounds,
-    /// An operation of the `spec` takes more steps than are followed, and what was found could not be explained without it.
+    /// An operation of the `spec` takes more steps than are followed, and what was found could not be
+    /// explained without it.
     Specification,
     /// Nothing was called, or nothing returned in any run: there is nothing to judge.
     Nothing,
@@ -141,15 +143,28 @@ pub enum Limit {
     CannotStart(String),
 }
 
-/// What came out.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// Every run of the client is as it should be.
-    Holds,
-    /// One is not.
-    Violated(Violation),
-    /// Not every run was seen.
-    Unknown(Limit),
+/// What came out: every run of the client is as it should be, one is not, or not every run was seen.
+pub type Verdict = linpoint_verdict::Verdict<EveryRun, Violation, Limit>;
+
+/// What a `holds` rests on: every run of one client was seen. It says nothing of other clients, so it is no
+/// proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EveryRun {
+    preemptions: Option<u8>,
+}
+
+impl EveryRun {
+    /// Of all runs, or of all with at most so many preemptions. Only a search that came to its end may say
+    /// so.
+    pub(crate) fn with(preemptions: Option<u8>) -> EveryRun {
+        EveryRun { preemptions }
+    }
+
+    /// If not all runs are meant: those with at most so many preemptions.
+    #[must_use]
+    pub fn most_preemptions(&self) -> Option<u8> {
+        self.preemptions
+    }
 }
 
 /// What is wrong with a run.
@@ -186,8 +201,6 @@ pub struct Violation {
     pub steps: Vec<TraceStep>,
     /// How many steps at its end can be repeated for ever.
     pub repeats: usize,
-    /// Did a second, separate look come to the same end?
-    pub rechecked: bool,
 }
 
 /// A verdict and how it was come by.
@@ -209,9 +222,11 @@ pub struct Explored {
     pub distinct_data: bool,
     /// How long it took.
     pub elapsed: Duration,
-    /// Where everything holds and nobody asked for progress: can every operation still come to an end, in every state? `None` if that was not looked at, as it would have cost too much.
+    /// Where everything holds and nobody asked for progress: can every operation still come to an end, in
+    /// every state? `None` if that was not looked at, as it would have cost too much.
     pub can_end: Option<bool>,
-    /// The search said that everything holds, and a sample without reductions does not agree. That is a mistake of ours; the verdict is that of the sample.
+    /// The search said that everything holds, and a sample without reductions does not agree. That is a
+    /// mistake of ours; the verdict is that of the sample.
     pub disagrees: bool,
 }
 
@@ -253,12 +268,12 @@ pub fn explore_watched(
                 let found = search(&mut explorer, state.clone(), &mut store, bounds, start, watch);
                 (transitions, can_end) = (explorer.transitions, explorer.can_end);
                 match found {
-                    (Verdict::Holds, depth) if says_nothing(&explorer, &store, bounds) => {
+                    (Verdict::Holds(_), depth) if says_nothing(&explorer, &store, bounds) => {
                         (Verdict::Unknown(Limit::Nothing), depth)
                     }
-                    (Verdict::Holds, depth) => {
+                    (Verdict::Holds(basis), depth) => {
                         let looked_up = second_look::states(&mut explorer, state, &store, bounds);
-                        (looked_up.map_or_else(Verdict::Unknown, |()| Verdict::Holds), depth)
+                        (looked_up.map_or_else(Verdict::Unknown, |()| Verdict::Holds(basis)), depth)
                     }
                     found => found,
                 }
@@ -282,7 +297,8 @@ pub fn explore_watched(
     explored
 }
 
-/// Did no operation return in any run, or was none called? Where a program without a specification has asserts or claims, these are what is judged, and that something returns is not needed.
+/// Did no operation return in any run, or was none called? Where a program without a specification has
+/// asserts or claims, these are what is judged, and that something returns is not needed.
 fn says_nothing(explorer: &Explorer<'_>, store: &Store, bounds: &Bounds) -> bool {
     let threads = explorer.machine.threads;
     let first = explorer.state_of(Turn::split(store.get(FIRST), bounds).0);
@@ -386,8 +402,8 @@ pub(crate) fn explorer<'p>(
             false => vec![false; program.nodes.len()],
         },
         packer: Packer::new(&machine),
-        // Claims look at places of the row: those of a thread must stay its own. So must the steps of a cycle, and of
-        // the thread that another is preferred to.
+        // Claims look at places of the row: those of a thread must stay its own. So must the steps of a
+        // cycle, and of the thread that another is preferred to.
         symmetry: Symmetry::new(
             &machine,
             workload,

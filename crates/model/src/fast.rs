@@ -1,9 +1,12 @@
 //! What one step of one thread leads to, by compiled steps, once for each state of the program.
 //!
-//! This is [`Explorer::successors`](crate::steps::Explorer::successors) once more: the same steps, fused in the same way, tried in the same order, and the monitor is told the same in the same order. A step is
-//! taken in a row of words that is used again and again; what it leads to is recorded and found again for other sets of explanations ([`Programs`]). Whatever is not everyday is not looked into here: an error, a
-//! result that nothing explains, a long way through local steps. It is [`Unusual`], and the slow way looks at that state again and says what it is. So the slow way decides every
-//! violation; a search with either meets the same states in the same order, which is tested.
+//! This is [`Explorer::successors`](crate::steps::Explorer::successors) once more: the same steps, fused in
+//! the same way, tried in the same order, and the monitor is told the same in the same order. A step is taken
+//! in a row of words that is used again and again; what it leads to is recorded and found again for other
+//! sets of explanations ([`Programs`]). Whatever is not everyday is not looked into here: an error, a result
+//! that nothing explains, a long way through local steps. It is [`Unusual`], and the slow way looks at that
+//! state again and says what it is. So the slow way decides every violation; a search with either meets the
+//! same states in the same order, which is tested.
 
 use linpoint_lang::interp::{Choices, Compiled, CompiledEdge, Effects, Event, Taken};
 use linpoint_lang::program::{ClientThread, MarkKind, OpId, Word};
@@ -60,7 +63,8 @@ impl Names {
         self.threads.push(thread);
     }
 
-    /// Adds a name where the names of values come before the state: they were `called` so far, and what the monitor says of these is in the classes.
+    /// Adds a name where the names of values come before the state: they were `called` so far, and what the
+    /// monitor says of these is in the classes.
     #[inline]
     fn push_named(
         &mut self,

@@ -1,12 +1,15 @@
-//! Which control points others cannot notice: all steps there touch only locals, records that nobody else can have a pointer to, and places that nobody ever changes.
+//! Which control points others cannot notice: all steps there touch only locals, records that nobody else can
+//! have a pointer to, and places that nobody ever changes.
 //!
-//! A record is *private* to a local from its `new` until the local is copied, stored or passed anywhere. That is a property of paths, joined by "on every path"; it is
-//! never wrong, and finds what matters: the node that an operation makes and fills before it links it. Records of a kind that is freed anywhere are never private: `new` may take the place of one
-//! that others still have pointers to.
+//! A record is *private* to a local from its `new` until the local is copied, stored or passed anywhere. That
+//! is a property of paths, joined by "on every path"; it is never wrong, and finds what matters: the node
+//! that an operation makes and fills before it links it. Records of a kind that is freed anywhere are never
+//! private: `new` may take the place of one that others still have pointers to.
 //!
-//! A shared variable that no operation writes is *fixed* once threads run, and so is a field that is written only while its record is private, of a kind of record that is never
-//! freed: the key of a node, the list's first node. Who reads a fixed place reads the same whenever it does, so the step commutes with all steps of others. Where claims are decided, nothing counts as fixed: a claim may
-//! wait for the read itself.
+//! A shared variable that no operation writes is *fixed* once threads run, and so is a field that is written
+//! only while its record is private, of a kind of record that is never freed: the key of a node, the list's
+//! first node. Who reads a fixed place reads the same whenever it does, so the step commutes with all steps
+//! of others. Where claims are decided, nothing counts as fixed: a claim may wait for the read itself.
 
 use linpoint_lang::Program;
 use linpoint_lang::program::{Action, Edge, Exit, Expr, LocalId, Operation, Place, Term};
@@ -42,7 +45,8 @@ pub(crate) fn local_nodes(program: &Program, noticed: Noticed) -> Vec<bool> {
     local
 }
 
-/// Nodes on cycles of nodes that nobody notices are noticed from now on: the cycle is one of the graph of states then.
+/// Nodes on cycles of nodes that nobody notices are noticed from now on: the cycle is one of the graph of
+/// states then.
 pub(crate) fn keep_cycles(program: &Program, local: &mut [bool]) {
     let next = |node: usize, local: &[bool]| -> Vec<usize> {
         let edges = program.nodes[node].edges.iter();
@@ -119,7 +123,8 @@ impl Fixed {
     }
 }
 
-/// Steps of an operation that touch nothing shared, and matter to its claims in the order with steps of others.
+/// Steps of an operation that touch nothing shared, and matter to its claims in the order with steps of
+/// others.
 #[derive(Default)]
 struct Claimed {
     /// Conditions of `last` read these locals.
@@ -209,7 +214,8 @@ fn after(program: &Program, edge: &Edge, mut private: Vec<bool>) -> Vec<bool> {
     private
 }
 
-/// A local whose own value goes somewhere is private no more. Reading a field of what it points to tells nobody where it is.
+/// A local whose own value goes somewhere is private no more. Reading a field of what it points to tells
+/// nobody where it is.
 fn leak(e: &Expr, private: &mut [bool]) {
     match e {
         Expr::Read(Place::Local(local)) => private[local.index()] = false,

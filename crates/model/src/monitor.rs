@@ -1,13 +1,17 @@
-//! The monitor: which configurations explain the history so far; sets of them are numbered, and each event is worked out once a set.
+//! The monitor: which configurations explain the history so far; sets of them are numbered, and each event is
+//! worked out once a set.
 //!
-//! A configuration is a state of the specification and, for each open operation, whether it took effect and with which result. Effects are lazy: at a return,
-//! the returning operation takes effect if it has not yet, after any sequence of other open operations.
+//! A configuration is a state of the specification and, for each open operation, whether it took effect and
+//! with which result. Effects are lazy: at a return, the returning operation takes effect if it has not yet,
+//! after any sequence of other open operations.
 //!
 //! # Several workers
 //!
-//! Each worker has a monitor of its own. All share the sets that were `known` when they set out, which nobody changes meanwhile, and the specification; what a worker finds besides is `new` and
-//! its own. When all are back, [`Monitor::gather`] gives the new sets their numbers in the order in which a single worker would have met them: by the number of the state that was looked
-//! at, and within it by the order of events. So numbers do not depend on who found what.
+//! Each worker has a monitor of its own. All share the sets that were `known` when they set out, which nobody
+//! changes meanwhile, and the specification; what a worker finds besides is `new` and its own. When all are
+//! back, [`Monitor::gather`] gives the new sets their numbers in the order in which a single worker would
+//! have met them: by the number of the state that was looked at, and within it by the order of events. So
+//! numbers do not depend on who found what.
 
 mod events;
 mod set;
@@ -65,7 +69,8 @@ impl Event {
     }
 }
 
-/// Threads in an order: which thread comes to each place, four bits a place, the first lowest. There are fewer than sixteen.
+/// Threads in an order: which thread comes to each place, four bits a place, the first lowest. There are
+/// fewer than sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Places(u64);
 

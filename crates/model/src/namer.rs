@@ -1,12 +1,17 @@
-//! One name for states that are the same but for the names of threads, records and data, written straight from the row of words.
+//! One name for states that are the same but for the names of threads, records and data, written straight
+//! from the row of words.
 //!
-//! This is the part of a name that says where the program is; the number of the monitor's set comes before it. [`Namer::name`] puts threads and records in order. Data gets names that depend on
-//! what the monitor says: either these come before this part and values are numbered here as they are met, or [`Namer::rename`] puts them in.
+//! This is the part of a name that says where the program is; the number of the monitor's set comes before
+//! it. [`Namer::name`] puts threads and records in order. Data gets names that depend on what the monitor
+//! says: either these come before this part and values are numbered here as they are met, or
+//! [`Namer::rename`] puts them in.
 //!
-//! The bytes are those that come of sorting the threads ([`Symmetry::sort`](crate::symmetry::Symmetry::sort)), renumbering the heap
-//! ([`Machine::canonical`]), renaming data ([`Data::rename`](crate::data::Data::rename)) and packing ([`Packer::pack`](crate::pack::Packer::pack)), one after the other. Here it is one pass: words are
-//! written in the order of the sorted threads, and a record or a value gets its number when it is first met; what is never met is never written. The slow way is the
-//! definition; both are compared on the whole corpus.
+//! The bytes are those that come of sorting the threads
+//! ([`Symmetry::sort`](crate::symmetry::Symmetry::sort)), renumbering the heap ([`Machine::canonical`]),
+//! renaming data ([`Data::rename`](crate::data::Data::rename)) and packing
+//! ([`Packer::pack`](crate::pack::Packer::pack)), one after the other. Here it is one pass: words are written
+//! in the order of the sorted threads, and a record or a value gets its number when it is first met; what is
+//! never met is never written. The slow way is the definition; both are compared on the whole corpus.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -21,7 +26,8 @@ use crate::monitor::Places;
 use crate::pack::{UNNAMED, get, needs_headers, put};
 use crate::symmetry::{is_pointer, names_thread};
 
-/// A state on the way: what [`Full`](crate::pack::Full) is, in a form that costs little to copy. Words of dead locals mean nothing.
+/// A state on the way: what [`Full`](crate::pack::Full) is, in a form that costs little to copy. Words of
+/// dead locals mean nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Walk {
     pub words: Vec<Word>,
@@ -212,7 +218,8 @@ impl Namer {
         self.data.is_some() && fresh <= MOST
     }
 
-    /// Writes a state that has its threads and records in order with data under other names. What the monitor says of them is in `classes`.
+    /// Writes a state that has its threads and records in order with data under other names. What the monitor
+    /// says of them is in `classes`.
     pub fn rename(&mut self, named: &[u8], classes: Classes, walk: &mut Walk, out: &mut Vec<u8>) {
         self.read(named, Form::Names, walk);
         let values = Values::Name(Naming::new(classes));

@@ -1,20 +1,26 @@
-//! A second opinion on a program that somebody says is correct: no proof is told while exploration refutes it.
+//! A second opinion on a program that somebody says is correct: no proof is told while exploration refutes
+//! it.
 //!
 //! # What it covers
 //!
-//! Two and three threads with up to three operations each (2×1, 2×2, 3×1, 2×3, 3×2), each with the program's usual sizes and with all sizes 0, 1, 2 and 3; data of which each piece is new, and data and numbers
-//! from a few values, negative and large ones among the numbers. Threads call whatever they like, but keep the rules of a lock. Each of these scopes is explored without any reduction
-//! ([`explore_plainly`](crate::explore_plainly)) as far as its share goes; where that does not see everything, with all reductions, which gets further; and by random runs without reductions.
+//! Two and three threads with up to three operations each (2×1, 2×2, 3×1, 2×3, 3×2), each with the program's
+//! usual sizes and with all sizes 0, 1, 2 and 3; data of which each piece is new, and data and numbers from a
+//! few values, negative and large ones among the numbers. Threads call whatever they like, but keep the rules
+//! of a lock. Each of these scopes is explored without any reduction
+//! ([`explore_plainly`](crate::explore_plainly)) as far as its share goes; where that does not see
+//! everything, with all reductions, which gets further; and by random runs without reductions.
 //!
 //! Of a `choose` with many values a sample is tried: the ends, the program's own numbers, and some others.
 //!
-//! Wrong is a history that is not linearizable and an error of a run. Deadlocks, progress, linearization points and claims are not looked at.
+//! Wrong is a history that is not linearizable and an error of a run. Deadlocks, progress, linearization
+//! points and claims are not looked at.
 
 use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::interp::ErrorKind;
 use linpoint_lang::program::{Type, Word};
+use linpoint_verdict::Counterexample;
 
 use crate::client::Workload;
 use crate::explore::{Bounds, Deciding, Limit, Mode, Verdict, Violation, Wrong, explore};
@@ -25,8 +31,8 @@ use crate::plain::{Noted, Plainly, Values, explore_noting, walk_noting};
 pub struct Budget {
     /// How long at the most.
     pub time: Duration,
-    /// How many states and steps at the most, over all scopes. This, not the time, ends it on a machine that is not busy, so the same program is looked at as far
-    /// each time.
+    /// How many states and steps at the most, over all scopes. This, not the time, ends it on a machine that
+    /// is not busy, so the same program is looked at as far each time.
     pub states: usize,
     /// Errors of a run that whoever asks took as impossible, and says so.
     pub forgiven: fn(ErrorKind) -> bool,
@@ -85,7 +91,7 @@ pub struct Refutation {
     /// Where it was found.
     pub scope: Scope,
     /// The run.
-    pub violation: Violation,
+    pub violation: Counterexample<Violation>,
 }
 
 impl Agreement {
@@ -107,8 +113,8 @@ pub fn second_opinion(program: &Program, budget: &Budget) -> Agreement {
     second_opinion_of(program, &workloads, budget)
 }
 
-/// Explores a program that is said to be correct for these callers, small ones first. The sizes of the program and the values of arguments are those of
-/// [`second_opinion`].
+/// Explores a program that is said to be correct for these callers, small ones first. The sizes of the
+/// program and the values of arguments are those of [`second_opinion`].
 #[must_use]
 pub fn second_opinion_of(program: &Program, workloads: &[Workload], budget: &Budget) -> Agreement {
     second_opinion_noting(program, workloads, budget, &mut Noted::new(program))
@@ -151,8 +157,8 @@ pub fn second_opinion_noting(
             noted.states += used;
             in_time &= !matches!(verdict, Verdict::Unknown(Limit::Time));
             let seen = match verdict {
-                Verdict::Holds if way == Way::Plain => Seen::Everything,
-                Verdict::Holds => Seen::Reduced,
+                Verdict::Holds(_) if way == Way::Plain => Seen::Everything,
+                Verdict::Holds(_) => Seen::Reduced,
                 Verdict::Violated(violation) if is_refutation(&violation, budget) => {
                     let scope = scope.clone();
                     return Agreement::Refutes(Box::new(Refutation { scope, violation }));
@@ -220,7 +226,7 @@ fn look(
     (explored.verdict, explored.states)
 }
 
-fn is_refutation(violation: &Violation, budget: &Budget) -> bool {
+fn is_refutation(violation: &Counterexample<Violation>, budget: &Budget) -> bool {
     match violation.wrong {
         Wrong::NotLinearizable => violation.rechecked,
         Wrong::Error(kind) => !kind.is_limit() && !(budget.forgiven)(kind),

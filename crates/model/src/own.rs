@@ -1,20 +1,22 @@
 //! A `spec` of the algorithm language as a specification of recorded histories.
 //!
-//! The interpreter runs one operation at a time; a state of the specification is a state of the interpreter with its
-//! heap renumbered, so equal rows are equal states. Histories have JSON values and programs have words of 32 bits:
+//! The interpreter runs one operation at a time; a state of the specification is a state of the interpreter
+//! with its heap renumbered, so equal rows are equal states. Histories have JSON values and programs have
+//! words of 32 bits:
 //!
-//! - numbers, truth values and the variants of an enum are what they are, within the bounds that a parameter declares;
-//! - `data` is any value but null. It is only copied and compared, so each value gets a word of its own. The integers
-//!   from 0 up to 2^28 are their own words: a variable of type `data` starts as 0;
+//! - numbers, truth values and the variants of an enum are what they are, within the bounds that a parameter
+//!   declares;
+//! - `data` is any value but null. It is only copied and compared, so each value gets a word of its own. The
+//!   integers from 0 up to 2^28 are their own words: a variable of type `data` starts as 0;
 //! - `none` is null; a tuple is a list; no result is null.
 //!
-//! No two values have one word and no two words one value, so a history is explained by words exactly if it is
-//! explained by values.
+//! No two values have one word and no two words one value, so a history is explained by words exactly if it
+//! is explained by values.
 //!
-//! What a specification does may be cut short: it may take too many steps, or go wrong. Then an outcome may be missing,
-//! and a history that nothing explains is not told to be violated ([`OwnSpec::shortfall`]). An `assert` that does not
-//! hold and the `unlock` of a lock that the caller does not hold are no mistakes of the specification: they say that
-//! the operation cannot happen here.
+//! What a specification does may be cut short: it may take too many steps, or go wrong. Then an outcome may
+//! be missing, and a history that nothing explains is not told to be violated ([`OwnSpec::shortfall`]). An
+//! `assert` that does not hold and the `unlock` of a lock that the caller does not hold are no mistakes of
+//! the specification: they say that the operation cannot happen here.
 
 mod words;
 
@@ -65,8 +67,8 @@ pub enum Unfit {
 
 /// A `spec` of the algorithm language.
 ///
-/// It lives as long as the program does: the names of its operations are known to histories by reference, so what is
-/// made of a text is never given back.
+/// It lives as long as the program does: the names of its operations are known to histories by reference, so
+/// what is made of a text is never given back.
 #[derive(Debug)]
 pub struct BlockSpec {
     name: String,

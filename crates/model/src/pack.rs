@@ -1,8 +1,10 @@
 //! States as bytes: small numbers take one; locals that are dead, and threads that run nothing, take none.
 //!
-//! First comes the number of the monitor's set, then how many values of data are in use. Where each piece of data that is handed out is new, and data is renamed, values are numbered in the order in
-//! which a walk through the state meets them, and next come their names, and before these how many there are ([`UNNAMED`] if values have their names in the state): so states of the program that differ only
-//! in these names have the same bytes from there on.
+//! First comes the number of the monitor's set, then how many values of data are in use. Where each piece of
+//! data that is handed out is new, and data is renamed, values are numbered in the order in which a walk
+//! through the state meets them, and next come their names, and before these how many there are ([`UNNAMED`]
+//! if values have their names in the state): so states of the program that differ only in these names have
+//! the same bytes from there on.
 
 use linpoint_lang::Program;
 use linpoint_lang::flow::live_locals;
@@ -12,7 +14,8 @@ use linpoint_lang::program::{NONE, UNSET, Word};
 use crate::claims::ClaimsId;
 use crate::monitor::MonitorId;
 
-/// Everything that is the case: the program's state, what explains the history, how many calls each thread made, how many values were handed out.
+/// Everything that is the case: the program's state, what explains the history, how many calls each thread
+/// made, how many values were handed out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Full {
     pub state: State,
@@ -33,7 +36,8 @@ pub(crate) struct Packer {
     headers: bool,
 }
 
-/// Do cells need to say what they are? Not where there is one kind of record, which is never freed. One without fields must, or it would take no byte.
+/// Do cells need to say what they are? Not where there is one kind of record, which is never freed. One
+/// without fields must, or it would take no byte.
 pub(crate) fn needs_headers(program: &Program) -> bool {
     !matches!(program.records.as_slice(), [record] if !record.freed && !record.fields.is_empty())
 }

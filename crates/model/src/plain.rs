@@ -1,8 +1,10 @@
 //! Exploration without any reduction: the judge of everything that has some.
 //!
-//! One step of the interpreter is one move; calls and returns are moves of their own, at any time. States are kept whole in a plain set, with threads, values and results under their own names. Only the numbers of
-//! records are not part of a state, which is so in the language itself ([`Machine::canonical`]). Linearizability is decided by [`judge`](self), which shares nothing with the
-//! search's monitor but the table of the specification. Linearization points and claims are not looked at.
+//! One step of the interpreter is one move; calls and returns are moves of their own, at any time. States are
+//! kept whole in a plain set, with threads, values and results under their own names. Only the numbers of
+//! records are not part of a state, which is so in the language itself ([`Machine::canonical`]).
+//! Linearizability is decided by [`judge`](self), which shares nothing with the search's monitor but the
+//! table of the specification. Linearization points and claims are not looked at.
 //!
 //! It is slow, and that is what it is for: nothing in it has to be argued for.
 
@@ -21,10 +23,11 @@ use linpoint_lang::Program;
 use linpoint_lang::interp::{Choices, ErrorKind, Machine, Outcome, State};
 use linpoint_lang::program::{ClientThread, OpId, Word};
 use linpoint_lang::span::Span;
+use linpoint_verdict::Counterexample;
 use rustc_hash::FxHashMap;
 
 use crate::client::Workload;
-use crate::explore::{Explored, Limit, Verdict, Violation, Wrong};
+use crate::explore::{EveryRun, Explored, Limit, Verdict, Violation, Wrong};
 use crate::reference::Reference;
 use crate::trace::{Happened, TraceStep};
 
@@ -76,7 +79,8 @@ impl Default for Plainly {
 
 /// Explores every run of a workload without any reduction, shortest runs first.
 ///
-/// `Holds` says that every run was seen. The workload's own number of values is not looked at; [`Plainly::values`] says where arguments come from.
+/// `Holds` says that every run was seen. The workload's own number of values is not looked at;
+/// [`Plainly::values`] says where arguments come from.
 pub fn explore_plainly(program: &Program, workload: &Workload, plainly: &Plainly) -> Explored {
     explore_noting(program, workload, plainly, &mut Noted::new(program))
 }
@@ -365,7 +369,7 @@ impl<'p> Plain<'p> {
         let depth = self.met.last().map_or(0, |last| last.depth);
         let verdict = match found {
             Err(limit) => Verdict::Unknown(limit),
-            Ok(None) => Verdict::Holds,
+            Ok(None) => Verdict::Holds(EveryRun::with(None)),
             Ok(Some((at, bad))) => {
                 let mut way = vec![at];
                 while let Some(&last) = way.last()
@@ -394,7 +398,7 @@ impl<'p> Plain<'p> {
         }
     }
 
-    fn violation(&mut self, mut moves: Vec<(Moved, State)>, bad: Bad) -> Violation {
+    fn violation(&mut self, mut moves: Vec<(Moved, State)>, bad: Bad) -> Counterexample<Violation> {
         moves.push((bad.by, bad.state));
         let steps: Vec<TraceStep> = moves
             .into_iter()
@@ -407,6 +411,6 @@ impl<'p> Plain<'p> {
             (Wrong::NotLinearizable, Some(judge)) => judge.recheck(&steps),
             _ => true,
         };
-        Violation { wrong: bad.wrong, steps, repeats: 0, rechecked }
+        Counterexample::new(Violation { wrong: bad.wrong, steps, repeats: 0 }, rechecked)
     }
 }

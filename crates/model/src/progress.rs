@@ -1,16 +1,20 @@
 //! Progress: can every operation still come to an end, and must it?
 //!
-//! Each thread makes a bounded number of calls, and calls and returns are never undone. So in a run that goes on for ever there is a point after which nobody calls or returns any more, and since there are
-//! finitely many states, such a run exists iff the graph of states has a cycle.
+//! Each thread makes a bounded number of calls, and calls and returns are never undone. So in a run that goes
+//! on for ever there is a point after which nobody calls or returns any more, and since there are finitely
+//! many states, such a run exists iff the graph of states has a cycle.
 //!
 //! - **Stuck.** From some state no way leads to an end in which all have returned.
-//! - **Lock-freedom** (Herlihy and Wing 1990; Herlihy 1991): whenever threads take steps, some operation returns in the end, even if others have stopped. It is violated by a cycle: threads take steps for
-//!   ever, and nobody returns; and by a thread that waits for a lock, whose holder may have stopped.
-//! - **Obstruction-freedom** (Herlihy, Luchangco, Moir 2003): a thread that runs alone returns in the end. It is violated by a cycle of steps of one thread, and by a thread
-//!   that waits for a lock.
+//! - **Lock-freedom** (Herlihy and Wing 1990; Herlihy 1991): whenever threads take steps, some operation
+//!   returns in the end, even if others have stopped. It is violated by a cycle: threads take steps for ever,
+//!   and nobody returns; and by a thread that waits for a lock, whose holder may have stopped.
+//! - **Obstruction-freedom** (Herlihy, Luchangco, Moir 2003): a thread that runs alone returns in the end. It
+//!   is violated by a cycle of steps of one thread, and by a thread that waits for a lock.
 //!
-//! Threads that wait have no step, so waiting is told apart from going round: a thread inside an operation without an enabled step, in a state in which it is not finished. Steps of a cycle must
-//! belong to real threads, so threads are not sorted here; and nodes on cycles of local nodes are not fused (`fusion.rs`), so that such a cycle is one of the graph, too.
+//! Threads that wait have no step, so waiting is told apart from going round: a thread inside an operation
+//! without an enabled step, in a state in which it is not finished. Steps of a cycle must belong to real
+//! threads, so threads are not sorted here; and nodes on cycles of local nodes are not fused (`fusion.rs`),
+//! so that such a cycle is one of the graph, too.
 
 use crate::store::{FIRST, StateId, Store};
 
@@ -88,7 +92,8 @@ impl Graph {
         None
     }
 
-    /// A cycle, as the states along it, its first state again at the end; of one thread alone, if that is asked. The one with the first state of all that lie on any.
+    /// A cycle, as the states along it, its first state again at the end; of one thread alone, if that is
+    /// asked. The one with the first state of all that lie on any.
     pub fn cycle(mut self, store: &Store, alone: bool) -> Option<Vec<StateId>> {
         self.arcs.sort_unstable();
         let threads = self.arcs.iter().map(|arc| arc.thread).max().unwrap_or(0);

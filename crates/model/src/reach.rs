@@ -1,7 +1,8 @@
 //! Is a state of some kind ever reached? A plain search, step by step, that asks nothing of histories.
 //!
-//! Every atomic step is a move of its own and threads keep their names, so what is asked may speak of any place of the program and of two threads. States that differ only in
-//! names of records, or in locals that nobody reads any more, are looked at once.
+//! Every atomic step is a move of its own and threads keep their names, so what is asked may speak of any
+//! place of the program and of two threads. States that differ only in names of records, or in locals that
+//! nobody reads any more, are looked at once.
 
 use std::time::{Duration, Instant};
 

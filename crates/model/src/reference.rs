@@ -1,4 +1,5 @@
-//! The specification as a table: states and results are numbered, and what a call may do in a state is worked out once.
+//! The specification as a table: states and results are numbered, and what a call may do in a state is worked
+//! out once.
 
 mod rename;
 
@@ -41,7 +42,8 @@ enum Source<'p> {
     Block(Box<Machine<'p>>),
 }
 
-/// More outcomes than this of one call are not kept: a few open calls with so many each have more combinations than can be told apart.
+/// More outcomes than this of one call are not kept: a few open calls with so many each have more
+/// combinations than can be told apart.
 const MAX_OUTCOMES: usize = 400;
 
 /// The specification of a program.
@@ -133,7 +135,8 @@ impl<'p> Reference<'p> {
         self.met_cut = false;
     }
 
-    /// Was an operation of a `spec` too long to be worked out, so that what nothing explains may be explained by an outcome that is missing?
+    /// Was an operation of a `spec` too long to be worked out, so that what nothing explains may be explained
+    /// by an outcome that is missing?
     pub fn leaves_open(&self, wrong: &Wrong) -> bool {
         match wrong {
             Wrong::NotLinearizable => self.met_cut,

@@ -1,7 +1,7 @@
 //! Runs as text: which thread did what, so that a run can be taken again.
 //!
-//! A schedule is written as moves with `-` between them. `0c1_5` is thread 0 calling its operation 1 with the argument 5 (`n5` is minus five, `none` is none); `0s1_2` is thread 0
-//! taking its edge 1 with the choice 2.
+//! A schedule is written as moves with `-` between them. `0c1_5` is thread 0 calling its operation 1 with the
+//! argument 5 (`n5` is minus five, `none` is none); `0s1_2` is thread 0 taking its edge 1 with the choice 2.
 
 use std::fmt;
 use std::str::FromStr;

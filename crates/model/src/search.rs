@@ -1,7 +1,8 @@
 //! The search: breadth first, one level of fused steps after another.
 //!
-//! A level with few states is looked at by one worker, one state after the other. A large one is shared among all ([`shared`]); states are met in the same order then, so
-//! the verdict, the counts and the counterexample are the same for any number of workers.
+//! A level with few states is looked at by one worker, one state after the other. A large one is shared among
+//! all ([`shared`]); states are met in the same order then, so the verdict, the counts and the counterexample
+//! are the same for any number of workers.
 
 mod shared;
 mod turn;
@@ -9,8 +10,9 @@ mod turn;
 use std::time::Instant;
 
 use linpoint_lang::interp::{Compiled, ErrorKind, State};
+use linpoint_verdict::Counterexample;
 
-use crate::explore::{Bounds, Limit, Progress, Stepper, Verdict, Violation, Wrong, explorer};
+use crate::explore::{Bounds, EveryRun, Limit, Progress, Stepper, Verdict, Violation, Wrong, explorer};
 use crate::fast::{Fast, Names, Scratch, Unusual};
 use crate::namer::Namer;
 use crate::pack::Full;
@@ -84,7 +86,7 @@ pub(crate) fn search(
     drop(workers);
     explorer.can_end = can_end;
     match ended {
-        Ok(()) => (Verdict::Holds, depth),
+        Ok(()) => (Verdict::Holds(EveryRun::with(bounds.preemptions)), depth),
         Err(Stop::Limit(limit)) => (Verdict::Unknown(limit), depth),
         Err(Stop::Wrong(found)) => {
             let overflowed = explorer.monitor.as_ref().is_some_and(|monitor| monitor.overflowed);
@@ -296,7 +298,8 @@ impl Search<'_, '_, '_> {
         Ok(())
     }
 
-    /// Everything was seen, and nobody asked: can every operation come to an end from every state? `None` if that cannot be told.
+    /// Everything was seen, and nobody asked: can every operation come to an end from every state? `None` if
+    /// that cannot be told.
     fn can_end(&mut self) -> Option<bool> {
         let graph = std::mem::take(&mut self.graph);
         let asked = self.bounds.progress != Demand::Nothing;
@@ -373,7 +376,7 @@ fn violation(
     (store, bounds): (&Store, &Bounds),
     way: Vec<StateId>,
     wrong: Wrong,
-) -> Violation {
+) -> Counterexample<Violation> {
     explorer.recording = true;
     let found = trace::find(explorer, initial, store, way, &wrong, bounds);
     explorer.recording = false;
@@ -385,5 +388,5 @@ fn violation(
         },
         _ => !steps.is_empty(),
     };
-    Violation { wrong, steps, repeats: 0, rechecked }
+    Counterexample::new(Violation { wrong, steps, repeats: 0 }, rechecked)
 }

@@ -1,11 +1,15 @@
 //! Before `holds` is told, a sample of what it is about is looked at once more, without reductions.
 //!
-//! - **Runs.** Random runs from the first state to the end, every step of the interpreter a move of its own, judged by the plain monitor ([`walk_plainly`]). One that is wrong makes the verdict `violated`.
-//! - **States.** Another run with the search's own steps taken one by one, in any order. Whenever every thread is between two steps that others notice, the program's state must be one that the search met: fused steps
-//!   are only put into another order, and renaming is what names are for. One that was not met makes the verdict `unknown`.
+//! - **Runs.** Random runs from the first state to the end, every step of the interpreter a move of its own,
+//!   judged by the plain monitor ([`walk_plainly`]). One that is wrong makes the verdict `violated`.
+//! - **States.** Another run with the search's own steps taken one by one, in any order. Whenever every
+//!   thread is between two steps that others notice, the program's state must be one that the search met:
+//!   fused steps are only put into another order, and renaming is what names are for. One that was not met
+//!   makes the verdict `unknown`.
 //!
-//! Either is a mistake of ours, and [`Explored::disagrees`] says so. What is sampled depends on nothing but the program, so the same search is looked at in the same way. It costs about a tenth of the search's steps, at
-//! least a few thousand, and a second at the most.
+//! Either is a mistake of ours, and [`Explored::disagrees`] says so. What is sampled depends on nothing but
+//! the program, so the same search is looked at in the same way. It costs about a tenth of the search's
+//! steps, at least a few thousand, and a second at the most.
 
 use std::hash::{Hash, Hasher};
 use std::time::{Duration, Instant};
@@ -41,7 +45,7 @@ fn share(transitions: u64) -> usize {
 
 /// Random runs without reductions, if the search said `Holds`.
 pub(crate) fn runs(program: &Program, workload: &Workload, bounds: &Bounds, explored: &mut Explored) {
-    if !bounds.second_look || bounds.preemptions.is_some() || !matches!(explored.verdict, Verdict::Holds) {
+    if !bounds.second_look || bounds.preemptions.is_some() || !matches!(explored.verdict, Verdict::Holds(_)) {
         return;
     }
     let values = if explored.distinct_data { Values::distinct() } else { Values::few(workload.values) };
@@ -74,14 +78,16 @@ fn is_about_histories(violation: &Violation) -> bool {
     }
 }
 
-/// Looks states of random runs up among those that a search met, which said `Holds`; `Err` if one is not there.
+/// Looks states of random runs up among those that a search met, which said `Holds`; `Err` if one is not
+/// there.
 pub(crate) fn states(
     explorer: &mut Explorer<'_>,
     initial: State,
     store: &Store,
     bounds: &Bounds,
 ) -> Result<(), Limit> {
-    // Where data has names that depend on what explains a history, the program's part of a state is not one of its own.
+    // Where data has names that depend on what explains a history, the program's part of a state is not one
+    // of its own.
     let apart = explorer.data.as_ref().map_or(!explorer.hands_out_data(), |data| data.distinct);
     // All orders of more threads are too many.
     let many = explorer.machine.threads > 4 && !explorer.symmetry.distinct;
@@ -121,7 +127,8 @@ fn of_program(explorer: &Explorer<'_>, mut name: &[u8]) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// Was no state met that differs from this one in names only? Threads that have the same to do may be sorted in several ways: each is tried.
+/// Was no state met that differs from this one in names only? Threads that have the same to do may be sorted
+/// in several ways: each is tried.
 fn is_missing(explorer: &mut Explorer<'_>, full: &Full, met: &FxHashSet<Option<u64>>) -> bool {
     let threads = explorer.machine.threads;
     let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
@@ -237,7 +244,8 @@ mod tests {
       op read() -> int { return n }
     }";
 
-    /// A reduction that takes whole operations for one step: the search says that everything holds, and the sample that it does not.
+    /// A reduction that takes whole operations for one step: the search says that everything holds, and the
+    /// sample that it does not.
     #[test]
     fn a_wrong_reduction_is_noticed() {
         let program = compile(LOST).0.remove(0);
@@ -251,14 +259,14 @@ mod tests {
         let mut store = Store::default();
         let (verdict, _) =
             search(&mut wrong, initial.clone(), &mut store, &bounds, Instant::now(), &mut |_| {});
-        assert!(matches!(verdict, Verdict::Holds), "{verdict:?}");
+        assert!(matches!(verdict, Verdict::Holds(_)), "{verdict:?}");
         assert!(states(&mut wrong, initial.clone(), &store, &bounds).is_err());
         let off = Bounds { second_look: false, ..bounds.clone() };
         assert!(states(&mut wrong, initial, &store, &off).is_ok());
         // The same for runs: what a search said of a program that is right, asked of one that is not.
         let right = compile(&LOST.replace("x = n\n        n = x + 1", "fetch_add(n, 1)")).0.remove(0);
         let mut explored: Explored = explore(&right, &workload, Mode::Anywhere, &bounds);
-        assert!(matches!(explored.verdict, Verdict::Holds) && !explored.disagrees);
+        assert!(matches!(explored.verdict, Verdict::Holds(_)) && !explored.disagrees);
         runs(&program, &Workload::general(&program, 2, 2), &bounds, &mut explored);
         assert!(matches!(&explored.verdict, Verdict::Violated(found) if found.rechecked));
         assert!(explored.disagrees);

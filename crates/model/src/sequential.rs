@@ -43,8 +43,8 @@ impl Missing {
 pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[Word], thread: usize) -> Ends {
     machine.call(&mut before, thread, op, args);
     let mut found = Ends { ends: Vec::new(), missing: None };
-    // Ways meet again, and a loop may come back to where it was. The first few steps are not noted: most operations
-    // have no more, and taking one of them twice does no harm.
+    // Ways meet again, and a loop may come back to where it was. The first few steps are not noted: most
+    // operations have no more, and taking one of them twice does no harm.
     let mut met: FxHashSet<State> = FxHashSet::default();
     let (mut open, mut steps) = (vec![before], 0);
     while let Some(state) = open.pop() {
@@ -85,7 +85,8 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
     found
 }
 
-/// Can no call of the operation change a shared variable, or make or free a record? `false` where that is not plain.
+/// Can no call of the operation change a shared variable, or make or free a record? `false` where that is not
+/// plain.
 pub(crate) fn only_looks(block: &Program, op: OpId) -> bool {
     let edges = block.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
     edges.flat_map(|edge| &edge.actions).all(|action| match action {
@@ -99,7 +100,8 @@ pub(crate) fn only_looks(block: &Program, op: OpId) -> bool {
     })
 }
 
-/// Does a `spec` say `me`, or take locks, so that it matters who calls? Then it is no function of the calls alone.
+/// Does a `spec` say `me`, or take locks, so that it matters who calls? Then it is no function of the calls
+/// alone.
 #[must_use]
 pub fn asks_who_calls(block: &Program) -> bool {
     let mut edges = block.nodes.iter().flat_map(|node| &node.edges);

@@ -1,7 +1,8 @@
 //! A run taken one move at a time: to take a counterexample again, and to walk through a program by hand.
 //!
-//! Nothing is reduced here: every step of every thread is a move of its own, threads keep their names and records their numbers. The rest is as in the search: the same
-//! interpreter, the same monitor, the same claims.
+//! Nothing is reduced here: every step of every thread is a move of its own, threads keep their names and
+//! records their numbers. The rest is as in the search: the same interpreter, the same monitor, the same
+//! claims.
 
 use crate::client::Workload;
 use crate::explore::{Bounds, Limit, Mode, Reductions, Violation, Wrong, explorer};

@@ -1,4 +1,5 @@
-//! What one step of one thread leads to, by the interpreter: the definition. [`Fast`](crate::fast::Fast) does the same with less work.
+//! What one step of one thread leads to, by the interpreter: the definition. [`Fast`](crate::fast::Fast) does
+//! the same with less work.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -112,7 +113,8 @@ impl Explorer<'_> {
         self.arguments.iter().flatten().flatten().any(|word| *word == FRESH)
     }
 
-    /// A state by its one name, the same for states that differ only in the names of threads, records and data.
+    /// A state by its one name, the same for states that differ only in the names of threads, records and
+    /// data.
     pub(crate) fn name_of(&mut self, full: &Full) -> Named {
         let (mut full, mut packed) = (full.clone(), Vec::new());
         let order = self.symmetry.sort(&self.machine, &mut full);
@@ -176,8 +178,9 @@ impl Explorer<'_> {
 
     /// Every state that one step of one thread leads to, and whose step each is.
     ///
-    /// A call goes together with its first step that others notice, so an operation that would wait there is not called yet: it can as well be called later. Only where
-    /// nobody inside an operation can go on is it called and waits, for that may be a deadlock.
+    /// A call goes together with its first step that others notice, so an operation that would wait there is
+    /// not called yet: it can as well be called later. Only where nobody inside an operation can go on is it
+    /// called and waits, for that may be a deadlock.
     pub(crate) fn successors(&mut self, full: &Full, out: &mut Vec<Walker>) -> Result<Vec<u8>, Bad> {
         let mut whose = Vec::new();
         let (idle, inside): (Vec<_>, Vec<_>) =
@@ -210,7 +213,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Does some thread wait for others: inside an operation, or at its first step after a call? `moving` are the threads that have a step.
+    /// Does some thread wait for others: inside an operation, or at its first step after a call? `moving` are
+    /// the threads that have a step.
     pub(crate) fn has_waiting(&mut self, packed: &[u8], moving: &[u8]) -> Result<bool, Bad> {
         let full = self.state_of(packed);
         for thread in 0..self.machine.threads {
@@ -344,7 +348,8 @@ impl Explorer<'_> {
 
     /// Goes on while nobody can notice.
     fn run_locally(&mut self, walker: Walker, thread: usize, out: &mut Vec<Walker>) -> Result<(), Bad> {
-        // The state some steps ago: to meet it again is to go round for ever, unless there was another way since.
+        // The state some steps ago: to meet it again is to go round for ever, unless there was another way
+        // since.
         let mut open = vec![Alone { walker, steps: 0, earlier: Rc::new(State::default()), forced: true }];
         let (mut taken, already, mut round) = (0, out.len(), None);
         while let Some(Alone { walker, steps, earlier, forced }) = open.pop() {

@@ -1,8 +1,10 @@
 //! The states met so far, packed, one behind the other, and a table to find them by.
 //!
-//! A state lies in a chunk as its length, the number of the state it was reached from, and its bytes. Its number is where it lies, in units of eight bytes:
-//! one look finds it, and numbers grow in the order in which states were met. Chunks never move, so memory grows by what is needed and no more.
-//! The table keeps a number and 32 bits of a hash; the first of these bits say where to look, so the table grows without looking at a state again.
+//! A state lies in a chunk as its length, the number of the state it was reached from, and its bytes. Its
+//! number is where it lies, in units of eight bytes: one look finds it, and numbers grow in the order in
+//! which states were met. Chunks never move, so memory grows by what is needed and no more. The table keeps a
+//! number and 32 bits of a hash; the first of these bits say where to look, so the table grows without
+//! looking at a state again.
 
 use std::hash::Hasher as _;
 
@@ -82,7 +84,8 @@ impl Store {
         self.chunk_bytes + self.slots.capacity() * 8
     }
 
-    /// How much memory it takes while it takes in so many more: a table that grows is there twice for a moment.
+    /// How much memory it takes while it takes in so many more: a table that grows is there twice for a
+    /// moment.
     pub fn memory_with(&self, more: usize) -> usize {
         let grows = (self.count + more) * 2 > self.slots.len();
         self.memory() + if grows { self.slots.len() * 16 } else { 0 }

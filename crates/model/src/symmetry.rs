@@ -1,7 +1,9 @@
 //! Threads that have the same to do are interchangeable: they are put in the order of their frames.
 //!
-//! A renaming of such threads gives a state with the same futures, unless somebody calls a thread by its name ([`names_threads`]). So any choice of one is sound; the order by frames is not always the same for two states that could be
-//! renamed into one another (pointers are compared only with null, and so is data that is always new, whose names are given later), which costs states, not soundness.
+//! A renaming of such threads gives a state with the same futures, unless somebody calls a thread by its name
+//! ([`names_threads`]). So any choice of one is sound; the order by frames is not always the same for two
+//! states that could be renamed into one another (pointers are compared only with null, and so is data that
+//! is always new, whose names are given later), which costs states, not soundness.
 
 use std::cmp::Ordering;
 
@@ -25,7 +27,8 @@ pub(crate) struct Symmetry {
     shared: Vec<usize>,
     locals: Vec<Vec<usize>>,
     fields: Vec<Vec<usize>>,
-    /// Locals of each operation that hold pointers, thread numbers or data that is always new: only compared with null or none.
+    /// Locals of each operation that hold pointers, thread numbers or data that is always new: only compared
+    /// with null or none.
     vague: Vec<Vec<bool>>,
 }
 
@@ -139,8 +142,8 @@ impl Symmetry {
     }
 }
 
-/// Are there threads with names that no renaming of a state can follow? A `new` that leaves a field as the first thread; calls and results with threads in them; a specification that
-/// keeps threads in its state.
+/// Are there threads with names that no renaming of a state can follow? A `new` that leaves a field as the
+/// first thread; calls and results with threads in them; a specification that keeps threads in its state.
 pub(crate) fn names_threads(program: &Program) -> bool {
     let told = program.operations.iter().any(|op| {
         let params = op.locals[..op.params].iter().map(|slot| &slot.ty);

@@ -1,4 +1,5 @@
-//! From a violation to a run that shows it, found again from the start without renaming threads, and looked at a second time.
+//! From a violation to a run that shows it, found again from the start without renaming threads, and looked
+//! at a second time.
 
 use linpoint_lang::interp::State;
 use linpoint_lang::program::{OpId, Word};
@@ -46,8 +47,9 @@ pub struct TraceStep {
     pub state: State,
 }
 
-/// The run that leads to the violation: along the states of the way to it, each reached by a step from the one before. States are kept with their
-/// threads renamed; the names are followed, so that each thread keeps its own.
+/// The run that leads to the violation: along the states of the way to it, each reached by a step from the
+/// one before. States are kept with their threads renamed; the names are followed, so that each thread keeps
+/// its own.
 pub(crate) fn find(
     explorer: &mut Explorer<'_>,
     initial: &Full,
@@ -135,7 +137,8 @@ struct Operation {
     returned: Option<(usize, ResultId)>,
 }
 
-/// Is the history of a run really not linearizable? Every order is tried. ([`Reference::leaves_open`] says whether outcomes were missing.)
+/// Is the history of a run really not linearizable? Every order is tried. ([`Reference::leaves_open`] says
+/// whether outcomes were missing.)
 pub(crate) fn recheck(reference: &mut Reference<'_>, steps: &[TraceStep]) -> bool {
     reference.begin();
     let mut operations: Vec<Operation> = Vec::new();

@@ -1,16 +1,23 @@
 //! What steps lead to from a state of the program, worked out once.
 //!
-//! A state of the search is a state of the program and the monitor's set of explanations. What steps a program can take, and what calls and returns they bring, does not depend on the explanations; and there
-//! are a few times to ten times fewer states of the program. So the steps from one are taken once ([`Fast`](crate::fast::Fast)) and recorded: the events in the order in which the monitor was told of them, and the
-//! states where steps end. For every other set of explanations the events are told to the monitor again, and the ends are known.
+//! A state of the search is a state of the program and the monitor's set of explanations. What steps a
+//! program can take, and what calls and returns they bring, does not depend on the explanations; and there
+//! are a few times to ten times fewer states of the program. So the steps from one are taken once
+//! ([`Fast`](crate::fast::Fast)) and recorded: the events in the order in which the monitor was told of them,
+//! and the states where steps end. For every other set of explanations the events are told to the monitor
+//! again, and the ends are known.
 //!
 //! An event is told to what an earlier one made of the first set: sets on the way are *slots*, numbered from 0.
 //!
-//! Data gets its names from what the monitor says. Where each piece that is handed out is new, the names come before the state (`pack.rs`): states of the program have their values numbered as they are met, steps
-//! are taken with these, and events are put into the names of the state at hand. Elsewhere a call chooses among values by their names, and states of the program have these in them; one where steps end is
-//! kept with threads and records in order, and what it is called under the names that a set gives is worked out once as well.
+//! Data gets its names from what the monitor says. Where each piece that is handed out is new, the names come
+//! before the state (`pack.rs`): states of the program have their values numbered as they are met, steps are
+//! taken with these, and events are put into the names of the state at hand. Elsewhere a call chooses among
+//! values by their names, and states of the program have these in them; one where steps end is kept with
+//! threads and records in order, and what it is called under the names that a set gives is worked out once as
+//! well.
 //!
-//! This is a memory and nothing else: nothing is lost if it is forgotten, and it is when it grows beyond a bound.
+//! This is a memory and nothing else: nothing is lost if it is forgotten, and it is when it grows beyond a
+//! bound.
 
 use linpoint_lang::program::OpId;
 use rustc_hash::FxHashMap;
@@ -48,7 +55,8 @@ pub(crate) struct End {
     pub renames: bool,
     /// Whose step it was.
     pub thread: u8,
-    /// The values in it in the order of the walk, by what they are called before they are renamed; and how many.
+    /// The values in it in the order of the walk, by what they are called before they are renamed; and how
+    /// many.
     pub met: Nibbles,
     pub count: u8,
     /// How many values are in use.
@@ -71,7 +79,8 @@ pub(crate) enum Known {
     Nothing,
     /// The slow way must look at it.
     Unusual,
-    /// Where what the monitor is told begins and ends, and where the ends of steps do; and how many values are handed out on some way at most.
+    /// Where what the monitor is told begins and ends, and where the ends of steps do; and how many values
+    /// are handed out on some way at most.
     Steps {
         told: (u32, u32),
         ends: (u32, u32),

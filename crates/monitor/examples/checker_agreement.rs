@@ -1,4 +1,5 @@
-//! The checker against the slow and obvious one, by the million: `cargo run --release -p linpoint-monitor --example checker_agreement -- 1000000`.
+//! The checker against the slow and obvious one, by the million: `cargo run --release -p linpoint-monitor
+//! --example checker_agreement -- 1000000`.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/it/reference.rs"]

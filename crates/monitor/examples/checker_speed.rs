@@ -1,6 +1,8 @@
-//! How many events a second one checker takes, on streams made beforehand: `cargo run --release -p linpoint-monitor --example checker_speed`.
+//! How many events a second one checker takes, on streams made beforehand: `cargo run --release -p
+//! linpoint-monitor --example checker_speed`.
 //!
-//! Prints events a second of CPU time of this thread, the best of several rounds: I/O refinement and view refinement of a map of integers.
+//! Prints events a second of CPU time of this thread, the best of several rounds: I/O refinement and view
+//! refinement of a map of integers.
 #![allow(clippy::print_stdout)]
 
 use std::collections::HashMap;

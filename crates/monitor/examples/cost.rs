@@ -1,4 +1,5 @@
-//! What logging costs the application, beside a write to a buffer of its own: `cargo run --release --example cost`.
+//! What logging costs the application, beside a write to a buffer of its own: `cargo run --release --example
+//! cost`.
 
 use std::hint::black_box;
 
@@ -7,7 +8,8 @@ use linpoint_monitor::{Monitor, Object};
 const BURSTS: u64 = 300;
 const BURST: u64 = 4000;
 
-/// Bursts that fit into the ring, and time to empty it in between, so that the verification thread does not hold the application up.
+/// Bursts that fit into the ring, and time to empty it in between, so that the verification thread does not
+/// hold the application up.
 fn operations(monitor: &Monitor, object: &Object, thread: u64) -> f64 {
     let get = object.op("get");
     let mut spent = f64::MAX;

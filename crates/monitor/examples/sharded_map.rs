@@ -1,7 +1,8 @@
 //! A map in shards, each behind a lock, monitored while two threads use it.
 //!
-//! `cargo run --release -p linpoint-monitor --example sharded_map -- 2` runs for two seconds and says what came out.
-//! `… -- 2 --log run.linlog` writes the log too, for `linpoint refine run.linlog --view`. `… -- 2 --broken` forgets a write now and then.
+//! `cargo run --release -p linpoint-monitor --example sharded_map -- 2` runs for two seconds and says what
+//! came out. `… -- 2 --log run.linlog` writes the log too, for `linpoint refine run.linlog --view`. `… -- 2
+//! --broken` forgets a write now and then.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -1,9 +1,10 @@
 //! A barrier in every thread of the process, asked for by one.
 //!
-//! A call's record is an ordinary store, and on most machines the operation's own loads may overtake it: the operation may have read the object
-//! while its record is not to be seen yet. A fence in every call would cure that, and cost each of them ten times what logging costs. So the one
-//! thread that wants to know makes all others pass a barrier, once a round: `membarrier(2)`.
-//! What a call had stored by then is visible afterwards; a call that had not stored its record had, for all the program can tell, not begun.
+//! A call's record is an ordinary store, and on most machines the operation's own loads may overtake it: the
+//! operation may have read the object while its record is not to be seen yet. A fence in every call would
+//! cure that, and cost each of them ten times what logging costs. So the one thread that wants to know makes
+//! all others pass a barrier, once a round: `membarrier(2)`. What a call had stored by then is visible
+//! afterwards; a call that had not stored its record had, for all the program can tell, not begun.
 
 /// Can all threads be made to pass a barrier?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,8 @@ pub(crate) enum Barrier {
 }
 
 impl Barrier {
-    /// Every thread passes a barrier, if that is wanted. Is what was published before visible now? Where calls have fences of their own it is.
+    /// Every thread passes a barrier, if that is wanted. Is what was published before visible now? Where
+    /// calls have fences of their own it is.
     pub(crate) fn pass_if(self, wanted: bool) -> bool {
         self == Barrier::None || wanted && self.pass()
     }

@@ -1,19 +1,23 @@
 //! The order of commits does not fit: is the annotation wrong, or the object?
 //!
-//! The commits are the annotation's word; calls and returns are facts. So the search leaves the commits of the last few operations aside
-//! and looks for any order of their intervals that the specification allows. If there is one, the object answered as a correct one may, and the annotation
-//! is wrong. If there is none, it is the object. (Tasiran & Qadeer 2005, section 4.1, leave this comparison to a person.)
+//! The commits are the annotation's word; calls and returns are facts. So the search leaves the commits of
+//! the last few operations aside and looks for any order of their intervals that the specification allows. If
+//! there is one, the object answered as a correct one may, and the annotation is wrong. If there is none, it
+//! is the object. (Tasiran & Qadeer 2005, section 4.1, leave this comparison to a person.)
 //!
-//! The window of operations whose commits are put aside is widened step by step, up to the oldest state that is remembered
-//! ([`crate::trail`]): what committed before the window keeps its place. So "no order fits" is said about what committed since a given event, and
-//! the finding names that event; zero means that the whole run was searched.
+//! The window of operations whose commits are put aside is widened step by step, up to the oldest state that
+//! is remembered ([`crate::trail`]): what committed before the window keeps its place. So "no order fits" is
+//! said about what committed since a given event, and the finding names that event; zero means that the whole
+//! run was searched.
 //!
-//! Which operations must be placed: those that overlap the refused one, and all that returned by the time the last of these did. The others that were called by
-//! then may be, or may be left out. They are all known before the search starts. (To place less would be too easy: of two removals that
-//! took the same element, the one that returned last would simply be left out.)
+//! Which operations must be placed: those that overlap the refused one, and all that returned by the time the
+//! last of these did. The others that were called by then may be, or may be left out. They are all known
+//! before the search starts. (To place less would be too easy: of two removals that took the same element,
+//! the one that returned last would simply be left out.)
 //!
-//! Where the specification says that operations concern different parts of the object ([`Model::concerns`]), only those that concern the part of the
-//! refused one are searched: the parts are objects of their own, and linearizability is local (Herlihy & Wing 1990).
+//! Where the specification says that operations concern different parts of the object ([`Model::concerns`]),
+//! only those that concern the part of the refused one are searched: the parts are objects of their own, and
+//! linearizability is local (Herlihy & Wing 1990).
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +42,8 @@ pub(crate) struct Case<'a> {
     pub others: Vec<Task>,
     /// What returned by then must be placed.
     pub end: u64,
-    /// Are the stretches that have no order whole intervals? Then it is the object, and only a core is looked for.
+    /// Are the stretches that have no order whole intervals? Then it is the object, and only a core is looked
+    /// for.
     pub whole: bool,
     /// Did views have a say in what took effect?
     pub viewed: bool,
@@ -67,7 +72,8 @@ pub(crate) fn blame(case: &Case<'_>) -> Blame {
         if let Outcome::Found(_) = outcome
             && let Some(part) = window.other_parts().find(|part| part.search(&allowance) == Outcome::None)
         {
-            // The parts are objects of their own; one of the others may be wrong, and only shows later in the order of commits.
+            // The parts are objects of their own; one of the others may be wrong, and only shows later in the
+            // order of commits.
             refuted = Some(part);
             outcome = Outcome::None;
         }
@@ -162,7 +168,8 @@ fn windows<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Window> + 'a {
         let mut tasks: Vec<Task> = free.iter().map(|past| past.task(case.end)).collect();
         tasks.push(case.refused.clone());
         tasks.extend(case.others.iter().cloned());
-        // Where the order was not that of real time, an operation may be called after what stays in place returned, or the other way round.
+        // Where the order was not that of real time, an operation may be called after what stays in place
+        // returned, or the other way round.
         let contradiction = kept.iter().any(|past| tasks.iter().any(|task| task.ret < past.look));
         (!contradiction && !starts.is_empty())
             .then(|| Window { starts, tasks, others: Vec::new(), from }.projected(case))
@@ -189,7 +196,8 @@ pub(crate) fn replay(worlds: &[Box<dyn Model>], past: &[Past]) -> Vec<Start> {
 }
 
 impl Window {
-    /// Leaves out what concerns other parts of the object than the refused operation does, if all operations concern one part.
+    /// Leaves out what concerns other parts of the object than the refused operation does, if all operations
+    /// concern one part.
     fn projected(mut self, case: &Case<'_>) -> Window {
         let Some(Start(model)) = self.starts.first() else { return self };
         let part = |task: &Task| model.concerns(task.call()).cloned();
@@ -281,7 +289,8 @@ impl Window {
     }
 }
 
-/// Would a right run stay right without this operation? Only what changes nothing in any state is known to be so.
+/// Would a right run stay right without this operation? Only what changes nothing in any state is known to be
+/// so.
 pub(crate) fn is_neutral(model: &dyn Model, task: &Task) -> bool {
     let known = model.builtin();
     known.is_some_and(|(spec, _)| spec.is_read_only(task.call(), task.result.as_ref()))

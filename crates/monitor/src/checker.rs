@@ -1,16 +1,18 @@
 //! One object followed: events in, findings out.
 //!
-//! Events come in from the threads' rings ([`Checker::push`]), are put into the order of their numbers ([`crate::merge`]) and replayed: writes go to the
-//! shadow, and at each commit the operation takes effect in the specification with the answer it gave ([`crate::refine`]). A commit
-//! waits until its operation has answered.
+//! Events come in from the threads' rings ([`Checker::push`]), are put into the order of their numbers
+//! ([`crate::merge`]) and replayed: writes go to the shadow, and at each commit the operation takes effect in
+//! the specification with the answer it gave ([`crate::refine`]). A commit waits until its operation has
+//! answered.
 //!
-//! **Why a clean run means refinement.** Every operation that returned was applied exactly once, at its commit, between its call and its return, and the
-//! specification gave its answer: the order of commits is a witness of linearizability (Tasiran & Qadeer 2005, section 4). That holds whether
-//! or not the annotation is right: a wrong annotation can only make the check fail, and then [`crate::blame`] says so. With windows, versions and whole
-//! intervals the order is looked for ([`crate::order`]), and the same holds.
+//! **Why a clean run means refinement.** Every operation that returned was applied exactly once, at its
+//! commit, between its call and its return, and the specification gave its answer: the order of commits is a
+//! witness of linearizability (Tasiran & Qadeer 2005, section 4). That holds whether or not the annotation is
+//! right: a wrong annotation can only make the check fail, and then [`crate::blame`] says so. With windows,
+//! versions and whole intervals the order is looked for ([`crate::order`]), and the same holds.
 //!
-//! This file: the stages of a run. `checker/exact.rs`, `checker/spans.rs`, `checker/versions.rs`: what happens at an event, by the
-//! kind of order. `checker/writes.rs`: when a write shows.
+//! This file: the stages of a run. `checker/exact.rs`, `checker/spans.rs`, `checker/versions.rs`: what
+//! happens at an event, by the kind of order. `checker/writes.rs`: when a write shows.
 
 mod clash;
 mod exact;
@@ -67,7 +69,8 @@ pub struct Checker {
     pending: Vec<Task>,
     /// Were there too many of them to remember?
     forgotten: bool,
-    /// The operation that takes effect exactly here, and what could be the case before: kept while operations that were dropped may come in.
+    /// The operation that takes effect exactly here, and what could be the case before: kept while operations
+    /// that were dropped may come in.
     before: Option<(Vec<Config>, Task)>,
     /// Versions: operations that had taken effect when the views were last compared.
     viewed: u64,
@@ -171,13 +174,15 @@ impl Checker {
         }
     }
 
-    /// Promises that no call will come whose look is below `number`. (Events with smaller numbers may still come: a thread takes a number before it
-    /// publishes the record.)
+    /// Promises that no call will come whose look is below `number`. (Events with smaller numbers may still
+    /// come: a thread takes a number before it publishes the record.)
     ///
-    /// A look is an acquire load, and the record of the call an ordinary store before the operation's first step. On a machine that lets loads
-    /// pass earlier stores, a call may have looked, and read the object, while its record is not visible yet. So whoever seals must first make
-    /// those stores visible: number `n` was seen, then a barrier in every thread (such as `membarrier`), or a fence in each call, then every ring is read to its end.
-    /// Exact commits do not need it, but to find out who is to blame. A call that comes too late all the same makes other objects `unknown`.
+    /// A look is an acquire load, and the record of the call an ordinary store before the operation's first
+    /// step. On a machine that lets loads pass earlier stores, a call may have looked, and read the object,
+    /// while its record is not visible yet. So whoever seals must first make those stores visible: number `n`
+    /// was seen, then a barrier in every thread (such as `membarrier`), or a fence in each call, then every
+    /// ring is read to its end. Exact commits do not need it, but to find out who is to blame. A call that
+    /// comes too late all the same makes other objects `unknown`.
     pub fn seal(&mut self, number: u64) {
         self.sealed = self.sealed.max(number);
     }
@@ -268,7 +273,8 @@ impl Checker {
             (Stage::Blaming(_), End::Complete) => self.settle(Some("the log ends".to_owned())),
             (Stage::Clashing(_), End::Complete) => self.settle_clash(Some("the log ends".to_owned())),
             (Stage::Blaming(_) | Stage::Clashing(_), End::Torn) => {
-                // What overlaps the refused operation is not all there; a window around it may explain it. So it is not judged.
+                // What overlaps the refused operation is not all there; a window around it may explain it. So
+                // it is not judged.
                 self.judged = self.events() - 1;
                 self.stage = Stage::Decided(Conclusion::Clean);
             }
@@ -391,7 +397,8 @@ impl Checker {
         }
     }
 
-    /// Finds out who is to blame, once all operations that overlap the refused one are known; or at once, with a reason why they never will be.
+    /// Finds out who is to blame, once all operations that overlap the refused one are known; or at once,
+    /// with a reason why they never will be.
     fn settle(&mut self, cut: Option<String>) {
         let Stage::Blaming(failure) = &self.stage else { return };
         let refused = &failure.operation;
@@ -484,7 +491,8 @@ impl Checker {
         self.end_versions();
         self.end_spans(End::Complete);
         if let Stage::Following = self.stage {
-            // Where nothing is open, a commit could follow that changes nothing, so what was written since the last one must be right by now.
+            // Where nothing is open, a commit could follow that changes nothing, so what was written since
+            // the last one must be right by now.
             let quiet = self.is_quiet();
             let differs = match &mut self.order {
                 Order::Spans(spans) => match spans.frontier() {
@@ -509,13 +517,18 @@ impl Checker {
                     return self.decide(Found::View(Box::new(found)));
                 }
             }
+            // Views that were compared may not have been those of the specification.
+            if let Some(why) = self.refine.model().shortfall() {
+                return self.decide(Found::Unknown(Unknown::Engine { why }));
+            }
             // Operations that are open are pending: that, too, was judged.
             self.judged = self.merge.pushed;
             self.stage = Stage::Decided(Conclusion::Clean);
         }
     }
 
-    /// At the end: is no operation open, no lock held, and did every thread end that wrote since the views were compared?
+    /// At the end: is no operation open, no lock held, and did every thread end that wrote since the views
+    /// were compared?
     fn is_quiet(&self) -> bool {
         let open = self.merge.live().any(|open| open.end == u64::MAX || open.end >= self.merge.base());
         let unplaced = matches!(&self.order, Order::Versions(versions) if versions.unplaced > 0);
@@ -540,6 +553,10 @@ impl Checker {
     }
 
     fn decide_at(&mut self, at: u64, found: Found) {
+        let found = match (found, self.refine.model().shortfall()) {
+            (Found::Refused(_) | Found::View(_), Some(why)) => Found::Unknown(Unknown::Engine { why }),
+            (found, _) => found,
+        };
         let conclusion = match &found {
             Found::Refused(refused) => match refused.blame {
                 Blame::Annotation { .. } => Conclusion::Mistaken,

@@ -1,7 +1,9 @@
 //! What a view has at one key.
 //!
-//! Null is a value that an object may hold, and a key that holds it is there: a map with `1: null` is not the empty map. And what an implementation has may be no value at all: two places that
-//! disagree, or a place that holds what is no pair. These are kinds of their own, so that none of them equals a value of a specification, whatever that value is.
+//! Null is a value that an object may hold, and a key that holds it is there: a map with `1: null` is not the
+//! empty map. And what an implementation has may be no value at all: two places that disagree, or a place
+//! that holds what is no pair. These are kinds of their own, so that none of them equals a value of a
+//! specification, whatever that value is.
 
 use std::fmt;
 

@@ -1,38 +1,48 @@
 //! From the rings to whoever checks: takes what threads have published, in rounds.
 //!
-//! A round first looks at every object's counter, then takes everything from every ring, then *seals*: an event with a number below what was
-//! looked at had been numbered before the round began; whatever call it could have seen had been published before that, and so
-//! was taken in this round at the latest. (The call's publication happens before its effect, the effect before the numbering of the event that
-//! saw it, the numbering before the look, the look before the taking.) The same holds for threads that join: joining comes before the first record.
+//! A round first looks at every object's counter, then takes everything from every ring, then *seals*: an
+//! event with a number below what was looked at had been numbered before the round began; whatever call it
+//! could have seen had been published before that, and so was taken in this round at the latest. (The call's
+//! publication happens before its effect, the effect before the numbering of the event that saw it, the
+//! numbering before the look, the look before the taking.) The same holds for threads that join: joining
+//! comes before the first record.
 //!
 //! # Objects are let in after a ring was taken, before what was taken is told
 //!
-//! An object is put on the registry's list before its handle exists, whoever logs about it has got the handle, and a record is published after it was made: so its registration happens
-//! before the publication of any record about it, and whoever has *taken* such a record (an acquire load of the ring's end) finds the object on the list. Letting objects in
-//! only before the rings are taken is too early: an object may be made, used and published in between, and its first records would be about nobody. So after
-//! each ring the list is looked at, and newcomers are let in and told before the records are.
+//! An object is put on the registry's list before its handle exists, whoever logs about it has got the
+//! handle, and a record is published after it was made: so its registration happens before the publication of
+//! any record about it, and whoever has *taken* such a record (an acquire load of the ring's end) finds the
+//! object on the list. Letting objects in only before the rings are taken is too early: an object may be
+//! made, used and published in between, and its first records would be about nobody. So after each ring the
+//! list is looked at, and newcomers are let in and told before the records are.
 //!
 //! - An object that is dropped at once is on the list all the same; the list holds what is needed.
 //! - It has no look in its first round, and is sealed in the next.
-//! - A thread is let in *before* the rings are taken and after the looks: the seal needs that. One that ends before it was let in has left its ring; a ring is
-//!   forgotten only when its thread is gone and it is empty.
-//! - A thread that logs while it ends has a second ring. Rings are read in the order in which they were made, and a thread's next ring not before the last one was read to its end; the second ring
-//!   was made after the last record of the first.
+//! - A thread is let in *before* the rings are taken and after the looks: the seal needs that. One that ends
+//!   before it was let in has left its ring; a ring is forgotten only when its thread is gone and it is
+//!   empty.
+//! - A thread that logs while it ends has a second ring. Rings are read in the order in which they were made,
+//!   and a thread's next ring not before the last one was read to its end; the second ring was made after the
+//!   last record of the first.
 //!
 //! # Barriers
 //!
-//! A call that only *reads* may have read before its record is visible. So between the look and the taking every thread passes a
-//! barrier ([`crate::barrier`]): a call whose record comes after that began, for all its reads can tell, after the numbers that were looked at. Its
-//! own look may be older (the thread was interrupted in between); it is raised to the seal, if that was made with a barrier. Without such a barrier calls have a fence each.
-//! Exact commits need none of this, and objects that have nothing else are sealed without a barrier.
+//! A call that only *reads* may have read before its record is visible. So between the look and the taking
+//! every thread passes a barrier ([`crate::barrier`]): a call whose record comes after that began, for all
+//! its reads can tell, after the numbers that were looked at. Its own look may be older (the thread was
+//! interrupted in between); it is raised to the seal, if that was made with a barrier. Without such a barrier
+//! calls have a fence each. Exact commits need none of this, and objects that have nothing else are sealed
+//! without a barrier.
 //!
 //! # What stays behind
 //!
-//! Where a ring is not read to its end, because what is next in it is too far ahead ([`crate::gate`]), its object is sealed no further than that: the looks of a thread at one
-//! object never go back, so what stays in the ring has looks at least as large. What stands behind it about other objects is not known, and they are not sealed in
-//! this round.
+//! Where a ring is not read to its end, because what is next in it is too far ahead ([`crate::gate`]), its
+//! object is sealed no further than that: the looks of a thread at one object never go back, so what stays in
+//! the ring has looks at least as large. What stands behind it about other objects is not known, and they are
+//! not sealed in this round.
 //!
-//! At the end, and where an object is no longer logged, there is a mark: what comes after it is left out ([`crate::marks`]).
+//! At the end, and where an object is no longer logged, there is a mark: what comes after it is left out
+//! ([`crate::marks`]).
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -98,7 +108,8 @@ pub(crate) struct Followed {
     pub(crate) mark: Mark,
 }
 
-/// Operations whose calls made no sense (a value that is nested too deep): what they logged later is nothing that could be judged either.
+/// Operations whose calls made no sense (a value that is nested too deep): what they logged later is nothing
+/// that could be judged either.
 #[derive(Debug, Default)]
 struct Refused(Vec<(ThreadId, ObjectId)>);
 
@@ -435,8 +446,9 @@ impl Drain {
     }
 }
 
-/// However the verification ends, with a panic too, the program goes on: nobody waits for room in a ring, whether its thread was let in or not. Not before the report is
-/// made: what is refused from here on is none of its losses.
+/// However the verification ends, with a panic too, the program goes on: nobody waits for room in a ring,
+/// whether its thread was let in or not. Not before the report is made: what is refused from here on is none
+/// of its losses.
 impl Drop for Drain {
     fn drop(&mut self) {
         self.members.clear();

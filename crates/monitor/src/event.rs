@@ -2,34 +2,40 @@
 //!
 //! # Stamps
 //!
-//! Every monitored object has one counter. An event that must be placed among the others *takes a number*: a `fetch_add` on
-//! the counter (acquire and release). Commits, writes, blocks, acquires, releases, internal commits and returns take numbers; so the
-//! numbers of an object are dense, each is in exactly one record, and a record that is lost is a number that is missing.
-//! A call only *looks* at the counter (an acquire load): its stamp says how many numbers were taken when it began, at least.
+//! Every monitored object has one counter. An event that must be placed among the others *takes a number*: a
+//! `fetch_add` on the counter (acquire and release). Commits, writes, blocks, acquires, releases, internal
+//! commits and returns take numbers; so the numbers of an object are dense, each is in exactly one record,
+//! and a record that is lost is a number that is missing. A call only *looks* at the counter (an acquire
+//! load): its stamp says how many numbers were taken when it began, at least.
 //!
-//! **A precedes B in real time iff `number(return of A) < look(call of B)`.** If A's return happens before B's call, coherence
-//! makes the look see A's number taken. If the look saw it, B synchronised with A. A stale look only widens an interval: it
-//! may hide an order, it cannot invent one.
+//! **A precedes B in real time iff `number(return of A) < look(call of B)`.** If A's return happens before
+//! B's call, coherence makes the look see A's number taken. If the look saw it, B synchronised with A. A
+//! stale look only widens an interval: it may hide an order, it cannot invent one.
 //!
 //! # Order of commits
 //!
-//! - [`What::Commit`] takes its number at the moment of commit, inside the lock that makes it exclusive. Two commits that exclude each other
-//!   have numbers in the order of their happening; any two others commute or are misannotated.
-//! - [`What::Window`] looks before the atomic step and takes a number after it. The commit lies between. Windows that do not overlap
-//!   are ordered; windows that do may be permuted, as operations of a history may.
-//! - [`What::CommitAt`] is placed by a number of the object's own (a ticket, an index, a version), [`What::CommitAfter`] reads what that
-//!   version left.
-//! - An operation with none of these, on an object that was registered without commit points, has its whole interval as its window.
+//! - [`What::Commit`] takes its number at the moment of commit, inside the lock that makes it exclusive. Two
+//!   commits that exclude each other have numbers in the order of their happening; any two others commute or
+//!   are misannotated.
+//! - [`What::Window`] looks before the atomic step and takes a number after it. The commit lies between.
+//!   Windows that do not overlap are ordered; windows that do may be permuted, as operations of a history
+//!   may.
+//! - [`What::CommitAt`] is placed by a number of the object's own (a ticket, an index, a version),
+//!   [`What::CommitAfter`] reads what that version left.
+//! - An operation with none of these, on an object that was registered without commit points, has its whole
+//!   interval as its window.
 //!
 //! # Writes
 //!
-//! The writes behind a view go to a shadow. A block takes effect at its number, all of it. Single writes take effect at their
-//! numbers too, unless their thread is between an acquire and its release: then at the thread's next commit, or at the release of the last lock, whichever
-//! comes first. (Nobody else can see them before: that is what the lock is for.)
-//! Writes to one place take effect in the order of their numbers: one that waits while a later one to the same place takes effect is dropped.
-//! The view must equal the specification's after each commit, and after each internal commit of the object's own threads.
-//! A number is taken when a write is logged: so it must be logged while nobody else can change the place.
-//! Where operations commit with windows, their writes lie inside the windows, and the views are compared where no window is open.
+//! The writes behind a view go to a shadow. A block takes effect at its number, all of it. Single writes take
+//! effect at their numbers too, unless their thread is between an acquire and its release: then at the
+//! thread's next commit, or at the release of the last lock, whichever comes first. (Nobody else can see them
+//! before: that is what the lock is for.) Writes to one place take effect in the order of their numbers: one
+//! that waits while a later one to the same place takes effect is dropped. The view must equal the
+//! specification's after each commit, and after each internal commit of the object's own threads. A number is
+//! taken when a write is logged: so it must be logged while nobody else can change the place. Where
+//! operations commit with windows, their writes lie inside the windows, and the views are compared where no
+//! window is open.
 
 use linpoint_history::Value;
 

@@ -1,9 +1,12 @@
 //! The log as a file: written while the program runs, checked later, after a crash too.
 //!
-//! A head of 24 bytes (`LINPLOG` and a version byte, the error bound of ticks (all ones for a bound of zero) or zero for numbers, the CRC-32 of these 16 bytes, four zeros), then frames. A frame is 16 bytes (kind, number, length
-//! of its content in bytes, sum; all little-endian 32-bit words) and its content, padded with zeros to
-//! eight bytes. The sum is the CRC-32 of the sum before (of the head, for the first frame), of kind, number and length, and of the content: so a frame that is changed, missing, in another place or there
-//! twice breaks the chain, and what stands before the break is what was written, from the beginning, with nothing left out.
+//! A head of 24 bytes (`LINPLOG` and a version byte, the error bound of ticks (all ones for a bound of zero)
+//! or zero for numbers, the CRC-32 of these 16 bytes, four zeros), then frames. A frame is 16 bytes (kind,
+//! number, length of its content in bytes, sum; all little-endian 32-bit words) and its content, padded with
+//! zeros to eight bytes. The sum is the CRC-32 of the sum before (of the head, for the first frame), of kind,
+//! number and length, and of the content: so a frame that is changed, missing, in another place or there
+//! twice breaks the chain, and what stands before the break is what was written, from the beginning, with
+//! nothing left out.
 //!
 //! | kind | number | content |
 //! |---|---|---|
@@ -16,9 +19,11 @@
 //! | 8 running | thread | nothing: the thread had not ended when the end was asked for |
 //! | 6 end | 0 | how many objects there are: the program closed the log |
 //!
-//! A file that stops in the middle of a frame, or has a frame whose sum is wrong, is *torn*: what stands before is read, the rest is counted.
-//! A file without an end frame was not closed: operations open there are pending, and numbers that are missing were on their way. Only a log that was closed, whose counts are
-//! those of what was read, is a whole one; of any other the best that can be said is that nothing wrong was found in what there is.
+//! A file that stops in the middle of a frame, or has a frame whose sum is wrong, is *torn*: what stands
+//! before is read, the rest is counted. A file without an end frame was not closed: operations open there are
+//! pending, and numbers that are missing were on their way. Only a log that was closed, whose counts are
+//! those of what was read, is a whole one; of any other the best that can be said is that nothing wrong was
+//! found in what there is.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read};
@@ -85,7 +90,8 @@ pub struct Counts {
     pub numbers: u64,
     /// One more than the largest number.
     pub top: u64,
-    /// Records that came after the end was asked for, or after the object was no longer logged, and were left out.
+    /// Records that came after the end was asked for, or after the object was no longer logged, and were left
+    /// out.
     pub left_out: u64,
 }
 
@@ -127,8 +133,9 @@ pub struct Writer<W = BufWriter<File>> {
 }
 
 impl Writer {
-    /// Creates the file. `error` is the error bound of ticks, none for numbers. A file that is there is moved aside: it may be all that is left of a run that was killed. Says where to, and
-    /// gives another way to the file, to read it back, if it is one.
+    /// Creates the file. `error` is the error bound of ticks, none for numbers. A file that is there is moved
+    /// aside: it may be all that is left of a run that was killed. Says where to, and gives another way to
+    /// the file, to read it back, if it is one.
     pub(crate) fn create(
         path: &Path,
         error: Option<u64>,
@@ -136,7 +143,8 @@ impl Writer {
         let create::Created { file, regular, moved } = create::create(path)?;
         let back = if regular { Some(Back::new(file.try_clone()?)) } else { None };
         let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file), error)?;
-        // So that nobody takes it for an empty one. A disk that is full is told when there is something to write.
+        // So that nobody takes it for an empty one. A disk that is full is told when there is something to
+        // write.
         let _ = writer.flush();
         Ok((writer, moved, back))
     }

@@ -1,7 +1,9 @@
-//! What a checker has to say: an answer that does not fit, a view that differs, a mistake of the annotation, or what it cannot tell.
+//! What a checker has to say: an answer that does not fit, a view that differs, a mistake of the annotation,
+//! or what it cannot tell.
 //!
-//! Plain data, with one sentence each. The first finding about an object decides it: what came before stands, what comes later is counted and not
-//! judged, since the state of the specification is no longer known to be the object's.
+//! Plain data, with one sentence each. The first finding about an object decides it: what came before stands,
+//! what comes later is counted and not judged, since the state of the specification is no longer known to be
+//! the object's.
 
 use std::fmt;
 
@@ -15,10 +17,21 @@ use crate::event::{Location, ObjectId, ThreadId};
 pub struct Finding {
     /// About which object.
     pub object: ObjectId,
-    /// The number of the event at which it was found. All events with smaller numbers were judged and are in order.
+    /// The number of the event at which it was found. All events with smaller numbers were judged and are in
+    /// order.
     pub at: u64,
     /// What.
     pub found: Found,
+}
+
+impl Finding {
+    /// Is the object wrong, and did other code come to the same end?
+    pub(crate) fn is_confirmed(&self) -> bool {
+        match &self.found {
+            Found::Refused(refused) => matches!(refused.blame, Blame::Object { rechecked: true, .. }),
+            Found::View(_) | Found::Mistake(_) | Found::Unknown(_) => false,
+        }
+    }
 }
 
 /// What was found.
@@ -73,7 +86,8 @@ pub struct Refused {
 pub enum Blame {
     /// The annotation: another order of the same intervals fits.
     Annotation {
-        /// The order that works, from the first operation that moved; empty where an engine found that there is one and did not write it down.
+        /// The order that works, from the first operation that moved; empty where an engine found that there
+        /// is one and did not write it down.
         order: Vec<Seen>,
         /// Operations with commits below this were left in the order of their commits.
         from: u64,
@@ -120,7 +134,8 @@ pub struct Difference {
 /// Who is to blame for views that differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The object: no order of the operations leads the specification to the views that the implementation had.
+    /// The object: no order of the operations leads the specification to the views that the implementation
+    /// had.
     Object,
     /// The annotation: in this order of the same operations the specification has the implementation's views.
     Annotation {

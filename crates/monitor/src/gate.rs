@@ -1,11 +1,13 @@
 //! How far ahead of what was judged the rings are read.
 //!
-//! What waits for one operation to answer takes memory: a place in the order for each number, and each operation with its values. The gate lets in what is at most
-//! a window of numbers ahead; the rest stays in the rings ([`crate::unpack`]), and threads whose rings are full wait. So what is held back is at most the window, what
-//! fits into the rings, and an operation a thread.
+//! What waits for one operation to answer takes memory: a place in the order for each number, and each
+//! operation with its values. The gate lets in what is at most a window of numbers ahead; the rest stays in
+//! the rings ([`crate::unpack`]), and threads whose rings are full wait. So what is held back is at most the
+//! window, what fits into the rings, and an operation a thread.
 //!
-//! A thread that waits because its ring is full may hold a lock that the operation waits for which everybody waits for. So the gate is patient, not stubborn: when nothing
-//! moves for a while, it opens by another window, and waits longer the next time. An operation that hangs then costs a window a second, until the
+//! A thread that waits because its ring is full may hold a lock that the operation waits for which everybody
+//! waits for. So the gate is patient, not stubborn: when nothing moves for a while, it opens by another
+//! window, and waits longer the next time. An operation that hangs then costs a window a second, until the
 //! checker gives up on it ([`crate::Limits::waiting`]).
 
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Code of the program's own on a verification thread: a callback, a listener, a model. It may panic, and what was judged until then is told all the same.
+//! Code of the program's own on a verification thread: a callback, a listener, a model. It may panic, and
+//! what was judged until then is told all the same.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,6 +1,7 @@
 //! A small status page: `/` for people, `/metrics` for Prometheus. One thread, nothing but GET.
 //!
-//! Connections are looked at in turns and never waited for: one that says nothing holds up neither the others nor the end of the program.
+//! Connections are looked at in turns and never waited for: one that says nothing holds up neither the others
+//! nor the end of the program.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};

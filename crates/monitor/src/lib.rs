@@ -52,7 +52,7 @@ pub use model::{Applied, Model};
 pub use monitor::{Builder, Monitor, MonitorError, Reaction, Registration, View};
 pub use object::{Internal, Object, Op, Operation};
 pub use payload::{Pair, Payload};
-pub use report::{Judged, Report, Shortfall};
+pub use report::{CommitOrder, Doubt, Judged, Report, Shortfall, Verdict};
 pub use setup::{Commits, Conclusion, End, Limits, Progress, Setup, Summary};
 pub use shadow::Shadow;
 pub use stamp::Stamps;

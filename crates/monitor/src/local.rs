@@ -1,7 +1,8 @@
 //! A thread's end of the log: where records are written.
 //!
-//! A thread that meets a monitored object for the first time gets a ring; after that an event is a few stores. What happens when the ring is
-//! full is the user's choice ([`Overflow`]). A record that is lost still takes its number, so that nothing after it is ever judged.
+//! A thread that meets a monitored object for the first time gets a ring; after that an event is a few
+//! stores. What happens when the ring is full is the user's choice ([`Overflow`]). A record that is lost
+//! still takes its number, so that nothing after it is ever judged.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -74,9 +75,11 @@ const NONE: (u64, *const Local) = (u64::MAX, std::ptr::null());
 thread_local! {
     /// This thread's logs, one a monitor.
     static LOCALS: Locals = const { Locals(RefCell::new(Vec::new())) };
-    /// The one used last, and of which monitor: found without looking through the others. The pointer is to one of `LOCALS`.
+    /// The one used last, and of which monitor: found without looking through the others. The pointer is to
+    /// one of `LOCALS`.
     static LAST: Cell<(u64, *const Local)> = const { Cell::new(NONE) };
-    /// Monitors and the thread's numbers there, once `LOCALS` is gone: destructors of other variables of the thread may still log. It has no destructor itself.
+    /// Monitors and the thread's numbers there, once `LOCALS` is gone: destructors of other variables of the
+    /// thread may still log. It has no destructor itself.
     static ENDED: Cell<[(u64, ThreadId); REMEMBERED]> = const { Cell::new([(u64::MAX, ThreadId(0)); REMEMBERED]) };
 }
 
@@ -99,8 +102,9 @@ impl Local {
         if id != registry.id {
             return Local::find(registry);
         }
-        // SAFETY: `LAST` has no destructor, so it can be read at any time. It points to a log in `LOCALS`, which were made by `Rc`; it is reset whenever
-        // one of them is removed and when all of them are dropped, and no other thread can see it.
+        // SAFETY: `LAST` has no destructor, so it can be read at any time. It points to a log in `LOCALS`,
+        // which were made by `Rc`; it is reset whenever one of them is removed and when all of them are
+        // dropped, and no other thread can see it.
         #[allow(unsafe_code)]
         unsafe {
             Rc::increment_strong_count(last);
@@ -131,8 +135,8 @@ impl Local {
         }
     }
 
-    /// The thread is ending, and its logs are closed: another one, for what this operation has to say. The reader takes rings of one thread in the order in which they were
-    /// made, so the thread's order is kept.
+    /// The thread is ending, and its logs are closed: another one, for what this operation has to say. The
+    /// reader takes rings of one thread in the order in which they were made, so the thread's order is kept.
     fn once_more(registry: &Arc<Registry>) -> Rc<Local> {
         let mut ended = ENDED.get();
         let known = ended.iter().find(|(id, _)| *id == registry.id).map(|(_, thread)| *thread);
@@ -179,8 +183,9 @@ impl Local {
         self.put(on, Kind::Write, 0, Some(location), value);
     }
 
-    /// Writes a record and publishes it, short where that can be; `false` where it was lost. The payload is code of the program's own, which may panic or log: it is asked
-    /// before there is anything of the record that could be left half done.
+    /// Writes a record and publishes it, short where that can be; `false` where it was lost. The payload is
+    /// code of the program's own, which may panic or log: it is asked before there is anything of the record
+    /// that could be left half done.
     #[inline]
     fn put(&self, on: &Watched, kind: Kind, op: u8, word: Option<u64>, payload: &impl Payload) -> bool {
         let form = payload.form();
@@ -239,8 +244,8 @@ impl Local {
         true
     }
 
-    /// Writes a value's words where they belong, in its own form or always coded; `false` where there are more or fewer than it said before. What it logs meanwhile is lost: it would stand in the
-    /// same place.
+    /// Writes a value's words where they belong, in its own form or always coded; `false` where there are
+    /// more or fewer than it said before. What it logs meanwhile is lost: it would stand in the same place.
     #[inline]
     fn code(&self, place: Place<'_>, room: Range<usize>, value: &impl Payload, always: bool) -> bool {
         let _held = self.producer.hold();
@@ -373,7 +378,8 @@ impl<'a> Block<'a> {
         self.count += 1;
     }
 
-    /// Room for so many words. What logs something else in the middle of a block writes over it: the block is lost then.
+    /// Room for so many words. What logs something else in the middle of a block writes over it: the block is
+    /// lost then.
     #[inline]
     fn room(&mut self, words: usize) -> Option<Place<'a>> {
         if self.lost {

@@ -1,7 +1,8 @@
 //! Data behind a lock whose part of the view is logged when the lock is released.
 //!
-//! Exclusive access is known from the types: while a [`Guard`] lives nobody else sees the data, so all its changes are one block of writes, logged
-//! when the guard goes (Tasiran & Qadeer 2005, section 5.1). Nothing is logged where nothing was changed.
+//! Exclusive access is known from the types: while a [`Guard`] lives nobody else sees the data, so all its
+//! changes are one block of writes, logged when the guard goes (Tasiran & Qadeer 2005, section 5.1). Nothing
+//! is logged where nothing was changed.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,8 @@ use crate::payload::Payload;
 
 /// Data that supports a view. `#[derive(linpoint::Viewed)]` writes this from marked fields.
 pub trait Viewed {
-    /// What this place adds to the view: null for nothing, or a list of keys, or of pairs of a key and a value.
+    /// What this place adds to the view: null for nothing, or a list of keys, or of pairs of a key and a
+    /// value.
     fn view(&self) -> impl Payload + '_;
 }
 

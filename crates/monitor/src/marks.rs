@@ -1,18 +1,25 @@
 //! Where judging ends although the program goes on.
 //!
-//! An object that is no longer logged (a budget, a reaction to a finding) has operations open that go on logging, and these may see what unlogged operations did. A monitor that
-//! is asked to finish has threads that log as fast as it reads. In both cases there is a *mark*: a look at the object's counter, made before the
-//! first call that is not logged, or at the end. Events that took a smaller number are judged, all of them; the others are left out, and an operation that is open at the mark is pending.
+//! An object that is no longer logged (a budget, a reaction to a finding) has operations open that go on
+//! logging, and these may see what unlogged operations did. A monitor that is asked to finish has threads
+//! that log as fast as it reads. In both cases there is a *mark*: a look at the object's counter, made before
+//! the first call that is not logged, or at the end. Events that took a smaller number are judged, all of
+//! them; the others are left out, and an operation that is open at the mark is pending.
 //!
-//! **Why the rest is whole.** Numbers are dense, so there is nothing to guess: everything below the mark was taken when as many numbered records were taken as the mark says. A thread takes a number when it has
-//! found room for the record, so it publishes it at once, whatever else waits. A call that looked at the mark or beyond began after everything below, and is left out with the numbers it took.
-//! What is below the mark took its number before the mark was set, so before anything that was not logged.
+//! **Why the rest is whole.** Numbers are dense, so there is nothing to guess: everything below the mark was
+//! taken when as many numbered records were taken as the mark says. A thread takes a number when it has found
+//! room for the record, so it publishes it at once, whatever else waits. A call that looked at the mark or
+//! beyond began after everything below, and is left out with the numbers it took. What is below the mark took
+//! its number before the mark was set, so before anything that was not logged.
 //!
-//! **A mark that is seen late.** A mark is set by any thread, and read after each ring was taken. A record that saw what an unlogged operation did was published after the mark was set, so the
-//! mark is known when the record was taken. Records beyond the mark that were told before it was known saw nothing of the kind, and neither did those with smaller numbers (a number is
-//! taken with acquire and release, so who takes a later one knows what the earlier one knew): the mark is moved up behind them.
+//! **A mark that is seen late.** A mark is set by any thread, and read after each ring was taken. A record
+//! that saw what an unlogged operation did was published after the mark was set, so the mark is known when
+//! the record was taken. Records beyond the mark that were told before it was known saw nothing of the kind,
+//! and neither did those with smaller numbers (a number is taken with acquire and release, so who takes a
+//! later one knows what the earlier one knew): the mark is moved up behind them.
 //!
-//! With ticks there are no numbers to count. The mark is a time, moved by the error bound to the safe side: to the earlier for what ends or commits, which makes operations pending, to the later for calls.
+//! With ticks there are no numbers to count. The mark is a time, moved by the error bound to the safe side:
+//! to the earlier for what ends or commits, which makes operations pending, to the later for calls.
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,13 @@
 //! Events of many threads put into the order of their numbers.
 //!
-//! Numbers are dense, so the buffer is an array indexed by `number - base`: a push is a store, and the next event is there or is not. An
-//! operation lives in a slab from its call until its return comes out of the buffer; the commit in the buffer points to it, so
-//! the answer is there by the time the commit may be judged.
+//! Numbers are dense, so the buffer is an array indexed by `number - base`: a push is a store, and the next
+//! event is there or is not. An operation lives in a slab from its call until its return comes out of the
+//! buffer; the commit in the buffer points to it, so the answer is there by the time the commit may be
+//! judged.
 //!
-//! What contradicts itself becomes a [`Slot::Stray`] at its own number. So it is reported only when everything before it has been
-//! seen: a lost record shows as a gap first, not as a mistake of the annotation.
+//! What contradicts itself becomes a [`Slot::Stray`] at its own number. So it is reported only when
+//! everything before it has been seen: a lost record shows as a gap first, not as a mistake of the
+//! annotation.
 
 use std::collections::VecDeque;
 
@@ -177,8 +179,8 @@ impl Merge {
         }
     }
 
-    /// Notes how much room is needed, and now and then gives back what was not needed lately: what was held back once, while an operation took
-    /// long to answer, is no measure for what follows.
+    /// Notes how much room is needed, and now and then gives back what was not needed lately: what was held
+    /// back once, while an operation took long to answer, is no measure for what follows.
     pub fn tidy(&mut self) {
         let lately = &mut self.lately;
         lately.slots = lately.slots.max(self.slots.len());

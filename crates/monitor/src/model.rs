@@ -1,7 +1,8 @@
 //! The specification as the monitor runs it: one operation after another, in place.
 //!
-//! [`linpoint_history::Spec`] gives back new states and is made for searching; a model changes its own state and is made for ten
-//! million events a second. Where a specification leaves a choice, the observed result resolves it.
+//! [`linpoint_history::Spec`] gives back new states and is made for searching; a model changes its own state
+//! and is made for ten million events a second. Where a specification leaves a choice, the observed result
+//! resolves it.
 
 use std::any::Any;
 
@@ -27,11 +28,12 @@ pub trait Model: Send {
     /// The operations it has.
     fn signature(&self) -> &Signature;
 
-    /// Lets `call` take effect and answer `result`. Adds to `touched` every key of the view that it may have changed.
+    /// Lets `call` take effect and answer `result`. Adds to `touched` every key of the view that it may have
+    /// changed.
     fn apply(&mut self, call: Call<'_>, result: &Value, touched: &mut Vec<Value>) -> Applied;
 
-    /// The models that `call` may lead to when its answer is not known, this one unchanged among them only if the call may take effect
-    /// without changing anything. Used for operations that never answered.
+    /// The models that `call` may lead to when its answer is not known, this one unchanged among them only if
+    /// the call may take effect without changing anything. Used for operations that never answered.
     fn apply_pending(&self, call: Call<'_>) -> Vec<Box<dyn Model>>;
 
     /// The view at `key`; null where there is nothing.
@@ -66,13 +68,21 @@ pub trait Model: Send {
     /// The state as a person reads it, shortened where it is long.
     fn show(&self) -> String;
 
-    /// The built-in specification that this model follows, and its state, if it does: then engines of `linpoint_check` can help.
+    /// The built-in specification that this model follows, and its state, if it does: then engines of
+    /// `linpoint_check` can help.
     fn builtin(&self) -> Option<(&Builtin, State)> {
         None
     }
 
-    /// The one part of the object (a key, an element) that `call` reads and changes, if it is one. Calls that concern different parts commute in
-    /// every state, with every answer: the parts are objects of their own. It changes the view at no other key than that one. `None` is always right.
+    /// Why the model may have refused what the specification allows, or may show another view than the
+    /// specification has, if that may be: code of the user's own panicked. Then nothing is violated.
+    fn shortfall(&self) -> Option<String> {
+        None
+    }
+
+    /// The one part of the object (a key, an element) that `call` reads and changes, if it is one. Calls that
+    /// concern different parts commute in every state, with every answer: the parts are objects of their own.
+    /// It changes the view at no other key than that one. `None` is always right.
     fn concerns<'a>(&self, call: Call<'a>) -> Option<&'a Value> {
         let _ = call;
         None

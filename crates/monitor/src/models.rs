@@ -1,5 +1,5 @@
-//! Models to follow an object with: every built-in specification by its name, any specification of `linpoint_history`, and the
-//! implementation's own code run one operation at a time.
+//! Models to follow an object with: every built-in specification by its name, any specification of
+//! `linpoint_history`, and the implementation's own code run one operation at a time.
 
 mod atomised;
 mod bag;

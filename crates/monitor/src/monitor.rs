@@ -55,7 +55,8 @@ pub enum View {
     Set,
     /// Keys, and copies count.
     Multiset,
-    /// A cache over a store: locations with the highest bit set are the cache's, and hide the others ([`Layers`]).
+    /// A cache over a store: locations with the highest bit set are the cache's, and hide the others
+    /// ([`Layers`]).
     Layers,
 }
 
@@ -181,28 +182,32 @@ impl Builder {
         self
     }
 
-    /// How many words of eight bytes a thread's ring has: 65,536 unless set. An operation with a number as its argument takes four or five.
+    /// How many words of eight bytes a thread's ring has: 65,536 unless set. An operation with a number as
+    /// its argument takes four or five.
     pub fn ring_words(mut self, words: usize) -> Builder {
         self.ring_words = words.clamp(64, 1 << 24);
         self
     }
 
-    /// How far ahead of what was judged records are taken from the rings, in numbers of an object: 65,536 unless set. When an operation takes long to answer,
-    /// what is further ahead stays in the rings, and threads whose rings are full wait: so memory has a bound. When nothing moves for 100 ms, as much again is
-    /// taken, and so on, each time after a longer wait, up to a second. With [`Overflow::Gap`] and [`Builder::spill`] the program does not wait, and this has no meaning.
+    /// How far ahead of what was judged records are taken from the rings, in numbers of an object: 65,536
+    /// unless set. When an operation takes long to answer, what is further ahead stays in the rings, and
+    /// threads whose rings are full wait: so memory has a bound. When nothing moves for 100 ms, as much again
+    /// is taken, and so on, each time after a longer wait, up to a second. With [`Overflow::Gap`] and
+    /// [`Builder::spill`] the program does not wait, and this has no meaning.
     pub fn look_ahead(mut self, numbers: u64) -> Builder {
         self.look_ahead = numbers.max(64);
         self
     }
 
-    /// Writes the log to a file as well, for `linpoint refine`. A file that is there is kept: it gets the first free name of `path.1`, `path.2`, … ([`Monitor::moved_log`]).
+    /// Writes the log to a file as well, for `linpoint refine`. A file that is there is kept: it gets the
+    /// first free name of `path.1`, `path.2`, … ([`Monitor::moved_log`]).
     pub fn log_file(mut self, path: impl AsRef<Path>) -> Builder {
         self.file = Some(path.as_ref().to_owned());
         self
     }
 
-    /// A thread of its own moves records from the rings to the log file, and the verification follows the file: the program never waits
-    /// for the verification, only for the disk.
+    /// A thread of its own moves records from the rings to the log file, and the verification follows the
+    /// file: the program never waits for the verification, only for the disk.
     pub fn spill(mut self) -> Builder {
         self.spill = true;
         self
@@ -220,7 +225,8 @@ impl Builder {
         self
     }
 
-    /// Is called at each finding, on a verification thread, with the object's name. Where it panics the report says so, and the verdict is `unknown` at best.
+    /// Is called at each finding, on a verification thread, with the object's name. Where it panics the
+    /// report says so, and the verdict is `unknown` at best.
     pub fn on_finding(mut self, callback: impl Fn(&str, &Finding) + Send + Sync + 'static) -> Builder {
         self.callback = Some(Box::new(callback));
         self
@@ -241,22 +247,23 @@ impl Builder {
         self
     }
 
-    /// Watches one object in `every`. That is sound, because linearizability is a matter of each object alone; the others are not judged, and the
-    /// report says so.
+    /// Watches one object in `every`. That is sound, because linearizability is a matter of each object
+    /// alone; the others are not judged, and the report says so.
     pub fn sample(mut self, every: u64) -> Builder {
         self.sample = every.max(1);
         self
     }
 
-    /// Spends at most this share of the program's time on logging (0.05: five percent), by no longer watching the busiest objects. Their verdict is
-    /// about what was seen until then.
+    /// Spends at most this share of the program's time on logging (0.05: five percent), by no longer watching
+    /// the busiest objects. Their verdict is about what was seen until then.
     pub fn budget(mut self, share: f64) -> Builder {
         self.budget = Some(share.clamp(0.0, 1.0));
         self
     }
 
-    /// Tells `listener` of every operation of the objects without commit points, as it is complete: so that someone else can check them together with those of other processes
-    /// (`linpoint watch`, with the sender of `linpoint-cluster`). It is called by the thread that empties the rings, which waits for it. After a
+    /// Tells `listener` of every operation of the objects without commit points, as it is complete: so that
+    /// someone else can check them together with those of other processes (`linpoint watch`, with the sender
+    /// of `linpoint-cluster`). It is called by the thread that empties the rings, which waits for it. After a
     /// panic it is not called again, and the verdict is `unknown` at best.
     pub fn stream(mut self, listener: impl FnMut(crate::stream::Streamed<'_>) + Send + 'static) -> Builder {
         self.stream = Some(Box::new(listener));
@@ -411,7 +418,8 @@ impl Monitor {
         self.page.as_ref().map(Page::address)
     }
 
-    /// Where the file went that was in the log file's place: perhaps the log of a run that was killed. The report says so, too.
+    /// Where the file went that was in the log file's place: perhaps the log of a run that was killed. The
+    /// report says so, too.
     pub fn moved_log(&self) -> Option<&Path> {
         self.moved.as_deref()
     }
@@ -422,7 +430,8 @@ impl Monitor {
         self.registry.resume();
     }
 
-    /// Waits until everything logged so far is judged, and ends. Operations that are open are pending. What threads log from now on is left out.
+    /// Waits until everything logged so far is judged, and ends. Operations that are open are pending. What
+    /// threads log from now on is left out.
     pub fn finish(mut self) -> Report {
         self.end().unwrap_or_default()
     }
@@ -484,7 +493,8 @@ impl Registration<'_> {
     /// Watches it from now on, from its initial state.
     ///
     /// # Errors
-    /// Where there are too many objects, or operations of this one, and where a view is asked for that cannot be compared.
+    /// Where there are too many objects, or operations of this one, and where a view is asked for that cannot
+    /// be compared.
     pub fn watch(self) -> Result<Object, MonitorError> {
         let Registration { monitor, description, model, view, commits } = self;
         let signature = Arc::new(model.signature().clone());

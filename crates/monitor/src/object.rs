@@ -9,8 +9,9 @@
 //! op.returns(old)                                 // takes a number
 //! ```
 //!
-//! An operation commits once. One that returns without a commit, or with two, is reported as a mistake of the annotation. One that is dropped
-//! before it returns (a panic, a `?`) is pending: it may or may not have taken effect.
+//! An operation commits once. One that returns without a commit, or with two, is reported as a mistake of the
+//! annotation. One that is dropped before it returns (a panic, a `?`) is pending: it may or may not have
+//! taken effect.
 
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
@@ -66,7 +67,8 @@ pub(crate) struct Watched {
     lost_after: AtomicU64,
     /// See [`Watched::mark`].
     mark: AtomicU64,
-    /// Events with smaller numbers take no room any more. The checker's, and far from what the application uses.
+    /// Events with smaller numbers take no room any more. The checker's, and far from what the application
+    /// uses.
     judged: CachePadded<AtomicU64>,
 }
 
@@ -116,8 +118,9 @@ impl Watched {
         self.off.store(mode, Ordering::Release);
     }
 
-    /// Nothing with this number (or tick), or a larger one, is judged. It is set before the first call that is not logged: what took its number before
-    /// cannot have seen what such a call did, and what takes it later may have.
+    /// Nothing with this number (or tick), or a larger one, is judged. It is set before the first call that
+    /// is not logged: what took its number before cannot have seen what such a call did, and what takes it
+    /// later may have.
     pub(crate) fn mark(&self) -> u64 {
         self.mark.load(Ordering::Acquire)
     }
@@ -173,15 +176,16 @@ impl Watched {
         self.lost_after.load(Ordering::Acquire)
     }
 
-    /// A record with this stamp makes no sense to whoever reads it: it is lost, and nothing after it is judged. If it took a number, that is missing.
+    /// A record with this stamp makes no sense to whoever reads it: it is lost, and nothing after it is
+    /// judged. If it took a number, that is missing.
     pub(crate) fn refuse(&self, stamp: u64) {
         self.lost_after.fetch_min(stamp.saturating_sub(1), Ordering::AcqRel);
         self.lost.fetch_add(1, Ordering::AcqRel);
         self.turn_off();
     }
 
-    /// A record found no room. Its number is taken all the same, so that it is missed; and since nothing after it can be judged, nothing
-    /// more is logged.
+    /// A record found no room. Its number is taken all the same, so that it is missed; and since nothing
+    /// after it can be judged, nothing more is logged.
     pub(crate) fn lose(&self, after: u64) {
         self.lost_after.fetch_min(after, Ordering::AcqRel);
         self.lost.fetch_add(1, Ordering::AcqRel);
@@ -211,7 +215,8 @@ impl Object {
     ///
     /// # Panics
     ///
-    /// Where the specification has no such operation: that is a mistake in the program, and it names those there are.
+    /// Where the specification has no such operation: that is a mistake in the program, and it names those
+    /// there are.
     pub fn op(&self, name: &str) -> Op {
         match self.signature.find(name) {
             Some(code) => Op(code.0),
@@ -273,7 +278,8 @@ impl Object {
         }
     }
 
-    /// The caller has got exclusive access to what `lock` protects: its writes show when it commits or releases.
+    /// The caller has got exclusive access to what `lock` protects: its writes show when it commits or
+    /// releases.
     #[inline]
     pub fn acquire(&self, lock: u64) {
         if let Some(local) = self.local() {
@@ -310,8 +316,9 @@ pub struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    /// It takes effect here. Call this while holding the lock (or whatever else) that keeps conflicting operations out: a commit
-    /// logged after an atomic step, without a lock, may be overtaken; use [`Operation::commit_window`] there.
+    /// It takes effect here. Call this while holding the lock (or whatever else) that keeps conflicting
+    /// operations out: a commit logged after an atomic step, without a lock, may be overtaken; use
+    /// [`Operation::commit_window`] there.
     #[inline]
     pub fn commit(&self) {
         if let Some(local) = &self.local {
@@ -329,7 +336,8 @@ impl Operation<'_> {
         }
     }
 
-    /// It takes effect somewhere inside `step`, if `step` succeeds: a compare-and-swap, say. Put as little as possible into it.
+    /// It takes effect somewhere inside `step`, if `step` succeeds: a compare-and-swap, say. Put as little as
+    /// possible into it.
     #[inline]
     pub fn commit_window<T, E>(&self, step: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let Some(local) = &self.local else { return step() };

@@ -1,9 +1,11 @@
 //! Arguments, results and written values as words, without allocation.
 //!
-//! The usual ones (nothing, a truth value, a number, two numbers) cost no more words than they have; the record's header says which it is.
-//! Everything else is *coded*: a word with a tag and a length, then the content. What comes out at the other end is a [`Value`].
-//! Unsigned numbers above `i64::MAX` come out as text of twenty digits: values are ordered numbers first, then text, so both equality and order are kept. A text
-//! of twenty digits comes out with a quote before it, and one with quotes before the digits with one quote more: so no text equals a number.
+//! The usual ones (nothing, a truth value, a number, two numbers) cost no more words than they have; the
+//! record's header says which it is. Everything else is *coded*: a word with a tag and a length, then the
+//! content. What comes out at the other end is a [`Value`]. Unsigned numbers above `i64::MAX` come out as
+//! text of twenty digits: values are ordered numbers first, then text, so both equality and order are kept. A
+//! text of twenty digits comes out with a quote before it, and one with quotes before the digits with one
+//! quote more: so no text equals a number.
 
 use linpoint_history::Value;
 
@@ -54,7 +56,8 @@ const LIST: u64 = 5;
 /// A number above `i64::MAX`.
 const BIG: u64 = 6;
 
-/// Something that can be logged. It may be asked for its words more than once, and says the same each time; it does not log while it is asked.
+/// Something that can be logged. It may be asked for its words more than once, and says the same each time;
+/// it does not log while it is asked.
 pub trait Payload {
     /// How it stands in a record.
     fn form(&self) -> Form {
@@ -313,7 +316,8 @@ pub fn is_null(payload: &impl Payload) -> bool {
     payload.form() == Form::Null
 }
 
-/// Reads a payload of `form` at the front of `words`; the value and what is left. `None` where the words make no sense.
+/// Reads a payload of `form` at the front of `words`; the value and what is left. `None` where the words make
+/// no sense.
 pub(crate) fn read(form: Form, words: &[u64]) -> Option<(Value, &[u64])> {
     let number = |at: usize| words.get(at).map(|word| Value::Int(*word as i64));
     Some(match form {

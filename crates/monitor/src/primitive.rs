@@ -1,5 +1,5 @@
-//! The atomics that the log is made of, and waiting, in one place: the tests put the explorer's in their stead, and run the log's own code under every
-//! schedule.
+//! The atomics that the log is made of, and waiting, in one place: the tests put the explorer's in their
+//! stead, and run the log's own code under every schedule.
 
 use std::time::Duration;
 

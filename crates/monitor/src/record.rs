@@ -8,14 +8,17 @@
 //! | 16–31 | object |
 //! | 32–63 | length of the record in words, header included |
 //!
-//! The stamp follows. Then, by kind: a call its argument, a return its result; a window the look before it; a commit by version the version;
-//! acquire and release the lock; a write its location and its value; a block the number of writes, then locations and coded values in turn.
-//! The log file holds the same words ([`crate::file`]).
+//! The stamp follows. Then, by kind: a call its argument, a return its result; a window the look before it; a
+//! commit by version the version; acquire and release the lock; a write its location and its value; a block
+//! the number of writes, then locations and coded values in turn. The log file holds the same words
+//! ([`crate::file`]).
 //!
-//! In a ring most records are *short*: bit 7 of the header is set, and instead of the length stands how much the stamp differs from that of the
-//! record before (of the same ring, of whatever object), as a signed number. Kind and form say how long it is. An operation with a number as its argument is
-//! four words then, half a line of the processor's cache, and lines that go to and fro between two processors are what logging costs most. A
-//! record is written whole where the difference is too large or its length is not known from its form. [`crate::unpack`] makes all of them whole.
+//! In a ring most records are *short*: bit 7 of the header is set, and instead of the length stands how much
+//! the stamp differs from that of the record before (of the same ring, of whatever object), as a signed
+//! number. Kind and form say how long it is. An operation with a number as its argument is four words then,
+//! half a line of the processor's cache, and lines that go to and fro between two processors are what logging
+//! costs most. A record is written whole where the difference is too large or its length is not known from
+//! its form. [`crate::unpack`] makes all of them whole.
 
 use crate::event::{Event, Location, ObjectId, ThreadId, What, Write};
 use crate::payload::{self, Form};

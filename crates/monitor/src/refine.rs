@@ -1,12 +1,14 @@
-//! The specification beside the implementation: answers compared at each commit (I/O refinement), views after each commit (view refinement).
+//! The specification beside the implementation: answers compared at each commit (I/O refinement), views after
+//! each commit (view refinement).
 //!
-//! (Tasiran & Qadeer 2005, sections 4 and 5.) The specification is usually in one state. An operation that committed and never answered may
-//! leave several possible; each is a *world*, and what comes later rules worlds out. The object refines the specification as long as one
-//! world is left.
+//! (Tasiran & Qadeer 2005, sections 4 and 5.) The specification is usually in one state. An operation that
+//! committed and never answered may leave several possible; each is a *world*, and what comes later rules
+//! worlds out. The object refines the specification as long as one world is left.
 //!
-//! Views are compared at keys that changed since the last comparison, on either side. That is enough: two views that were equal can
-//! differ only where one of them changed. It relies on models and shadows naming all keys they touch; so that this is not taken on trust, the
-//! whole views are compared now and then and at the end.
+//! Views are compared at keys that changed since the last comparison, on either side. That is enough: two
+//! views that were equal can differ only where one of them changed. It relies on models and shadows naming
+//! all keys they touch; so that this is not taken on trust, the whole views are compared now and then and at
+//! the end.
 
 use linpoint_history::{Call, OpCode, ProcessId, Value};
 
@@ -175,8 +177,8 @@ impl Refine {
     pub fn apply_pending(&mut self, thread: ThreadId, op: u8, arg: &Value) -> bool {
         let call = Call { op: OpCode(op), process: ProcessId(thread.0), arg };
         let next: Vec<_> = self.worlds.iter().flat_map(|world| world.apply_pending(call)).collect();
-        // A specification that allows nothing at all here: the operation cannot have committed with any answer. As it never gave one, nobody
-        // saw that; the state stays.
+        // A specification that allows nothing at all here: the operation cannot have committed with any
+        // answer. As it never gave one, nobody saw that; the state stays.
         if !next.is_empty() {
             self.set_worlds(distinct(next));
         }
@@ -268,7 +270,8 @@ impl Refine {
         self.view.as_ref().map_or(&[], |view| &view.writers)
     }
 
-    /// Compares the whole views, where it is not `quiet` but for what was touched since the last commit: nobody promised that to be equal. Was all of it equal?
+    /// Compares the whole views, where it is not `quiet` but for what was touched since the last commit:
+    /// nobody promised that to be equal. Was all of it equal?
     pub fn compare_settled(&mut self, worlds: &[&dyn Model], quiet: bool) -> Result<bool, Box<Differs>> {
         let Some(view) = &mut self.view else { return Ok(true) };
         let implementation = view.shadow.contents();

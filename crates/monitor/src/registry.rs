@@ -1,6 +1,7 @@
 //! Who takes part: threads with their rings, objects with their counters.
 //!
-//! Application threads touch this once, when they first meet the monitor, and when they make objects; never while they log.
+//! Application threads touch this once, when they first meet the monitor, and when they make objects; never
+//! while they log.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -90,7 +91,8 @@ impl Registry {
         let mut members = self.lock();
         let thread = again.unwrap_or(ThreadId(members.threads));
         members.threads += u32::from(again.is_none());
-        // A ring that nobody will read is closed at once (its reader is dropped): a thread must not wait for room in it.
+        // A ring that nobody will read is closed at once (its reader is dropped): a thread must not wait for
+        // room in it.
         if !members.closed {
             members.new_threads.push(Member { thread, name, ring, since: Arc::clone(&since) });
         }
@@ -133,7 +135,8 @@ impl Registry {
         std::mem::take(&mut self.lock().new_threads)
     }
 
-    /// Nobody reads from now on: threads that came since the last time, or come later, are not waited for and do not wait.
+    /// Nobody reads from now on: threads that came since the last time, or come later, are not waited for and
+    /// do not wait.
     pub(crate) fn close(&self) {
         let unread = {
             let mut members = self.lock();

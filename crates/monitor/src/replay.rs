@@ -54,7 +54,8 @@ impl<R: Read> Follower<R> {
         Follower { reader, widen, ended: false, garbled: false, read, names, counted, short: Vec::new() }
     }
 
-    /// Tells `sink` of what stands in the first `bytes` bytes and was not told before. `false` where there was nothing.
+    /// Tells `sink` of what stands in the first `bytes` bytes and was not told before. `false` where there
+    /// was nothing.
     pub(crate) fn follow(
         &mut self,
         bytes: u64,

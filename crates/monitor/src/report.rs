@@ -7,6 +7,7 @@ use crate::event::ObjectId;
 use crate::file::{Counts, Description};
 use crate::finding::Finding;
 use linpoint_history::confidence;
+use linpoint_verdict::Counterexample;
 use std::path::PathBuf;
 
 /// What was found about one object.
@@ -20,7 +21,8 @@ pub struct Judged {
     pub summary: Summary,
     /// Everything found about it.
     pub findings: Vec<Finding>,
-    /// Was it logged to the end? Sampling, a budget or a lost record may have left it out, from the beginning or from some moment on.
+    /// Was it logged to the end? Sampling, a budget or a lost record may have left it out, from the beginning
+    /// or from some moment on.
     pub watched: bool,
     /// What its log says was written, where it says so.
     pub written: Option<Counts>,
@@ -121,8 +123,59 @@ pub struct Report {
     pub short: Vec<Shortfall>,
 }
 
+/// The answer about a run: what it rests on, all that was found if an object is wrong, or why there is none.
+pub type Verdict<'a> = linpoint_verdict::Verdict<CommitOrder, Vec<(&'a Judged, &'a Finding)>, Doubt>;
+
+/// What a `holds` rests on: the operations in the order of their commits, replayed through the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitOrder {
+    operations: u64,
+    views: u64,
+}
+
+impl CommitOrder {
+    /// How many operations were replayed.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// After how many commits the views were compared, too.
+    #[must_use]
+    pub fn views(&self) -> u64 {
+        self.views
+    }
+}
+
+/// Why there is no answer about a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The annotation is wrong, so nothing is known of the object.
+    Annotation,
+    /// Something does not fit and nobody knows why, or not everything was judged.
+    Open(Vec<Shortfall>),
+}
+
 impl Report {
-    /// Violated if any object is; unknown if anything was not judged, nothing was, or an annotation is wrong; clean only if all of it is.
+    /// Holds, violated or unknown, and why. As [`Report::conclusion`], with what it rests on.
+    pub fn verdict(&self) -> Verdict<'_> {
+        match self.conclusion() {
+            Conclusion::Clean => Verdict::Holds(CommitOrder {
+                operations: self.operations(),
+                views: self.objects.iter().map(|judged| judged.summary.views).sum(),
+            }),
+            Conclusion::Violated => {
+                let found: Vec<_> = self.findings().collect();
+                let rechecked = found.iter().any(|(_, finding)| finding.is_confirmed());
+                Verdict::Violated(Counterexample::new(found, rechecked))
+            }
+            Conclusion::Mistaken => Verdict::Unknown(Doubt::Annotation),
+            Conclusion::Unknown => Verdict::Unknown(Doubt::Open(self.shortfalls())),
+        }
+    }
+
+    /// Violated if any object is; unknown if anything was not judged, nothing was, or an annotation is wrong;
+    /// clean only if all of it is.
     pub fn conclusion(&self) -> Conclusion {
         match self.worst() {
             Conclusion::Clean if !self.shortfalls().is_empty() => Conclusion::Unknown,

@@ -1,14 +1,16 @@
 //! A bounded ring of words from one thread to one other: no allocation, no lock, no waiting inside.
 //!
-//! Records of any length stand in it one after another; a record is published whole, or not at all. What does not fit into a word
-//! (text, lists, blocks of writes) follows its record in the same ring, so there is no second arena to keep in step.
+//! Records of any length stand in it one after another; a record is published whole, or not at all. What does
+//! not fit into a word (text, lists, blocks of writes) follows its record in the same ring, so there is no
+//! second arena to keep in step.
 //!
-//! The words are relaxed atomics: a plain store and a plain load on the machines we know. The writer publishes with a release store of
-//! `tail`, the reader takes with an acquire load; the reader frees with a release store of `head`, the writer reuses after an acquire load. So
-//! each word is written after its last reader was done with it, and read after it was written.
+//! The words are relaxed atomics: a plain store and a plain load on the machines we know. The writer
+//! publishes with a release store of `tail`, the reader takes with an acquire load; the reader frees with a
+//! release store of `head`, the writer reuses after an acquire load. So each word is written after its last
+//! reader was done with it, and read after it was written.
 //!
-//! The writer knows its own end, and how far it may go without a look at the reader's. Both ends hold the words themselves, not a way to them:
-//! a record costs its stores and one to publish it.
+//! The writer knows its own end, and how far it may go without a look at the reader's. Both ends hold the
+//! words themselves, not a way to them: a record costs its stores and one to publish it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -54,7 +56,8 @@ impl Drop for Hold<'_> {
     }
 }
 
-/// Room in a ring: where the next record stands. It is a copy of what the producer knows, so that writing does not ask the producer again.
+/// Room in a ring: where the next record stands. It is a copy of what the producer knows, so that writing
+/// does not ask the producer again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     words: &'a [AtomicU64],
@@ -122,7 +125,8 @@ impl Producer {
         }
     }
 
-    /// A record is being written by code that may log: until that is over nothing fits, so that who logs does not pay for the question.
+    /// A record is being written by code that may log: until that is over nothing fits, so that who logs does
+    /// not pay for the question.
     pub(crate) fn hold(&self) -> Hold<'_> {
         self.held.set(true);
         Hold { producer: self, limit: self.limit.replace(0) }

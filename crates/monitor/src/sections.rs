@@ -1,8 +1,9 @@
 //! Who holds which lock, and the writes that nobody else can see yet.
 //!
-//! Single writes between an acquire and a release wait for the thread's next commit, or for the release of its last lock, whichever comes
-//! first ([`crate::event`]). Writes to one place take effect in the order of their numbers: one that still waits when a later write to the same place shows, a block of the same
-//! thread or a write of another, was there before it, and is dropped.
+//! Single writes between an acquire and a release wait for the thread's next commit, or for the release of
+//! its last lock, whichever comes first ([`crate::event`]). Writes to one place take effect in the order of
+//! their numbers: one that still waits when a later write to the same place shows, a block of the same thread
+//! or a write of another, was there before it, and is dropped.
 
 use rustc_hash::FxHashMap;
 

@@ -43,8 +43,9 @@ impl Setup {
 /// How the commits of an object are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commits {
-    /// Every operation logs its commit, all of them exact or all with versions. An object whose operations log windows is recognised when the
-    /// first one comes, as long as that is early; with a view, or with windows that come late, say [`Commits::Windows`].
+    /// Every operation logs its commit, all of them exact or all with versions. An object whose operations
+    /// log windows is recognised when the first one comes, as long as that is early; with a view, or with
+    /// windows that come late, say [`Commits::Windows`].
     Marked,
     /// Every operation logs its commit, exactly or as a window.
     Windows,
@@ -57,7 +58,8 @@ pub enum Commits {
 pub struct Limits {
     /// So many events may wait for one operation to answer.
     pub waiting: usize,
-    /// So many configurations (a state of the specification and the operations that took effect) may be possible at once.
+    /// So many configurations (a state of the specification and the operations that took effect) may be
+    /// possible at once.
     pub configurations: usize,
     /// So long may a search for another order take, once something does not fit.
     pub blame: Duration,
@@ -104,7 +106,8 @@ pub struct Summary {
     pub operations: u64,
     /// Those of them that returned: of the others nobody saw an answer.
     pub returned: u64,
-    /// Were there writes after the last comparison of the views, while something was open, that nothing was compared with?
+    /// Were there writes after the last comparison of the views, while something was open, that nothing was
+    /// compared with?
     pub uncompared: bool,
     /// Events that were not judged.
     pub unjudged: u64,
@@ -127,6 +130,7 @@ pub enum Conclusion {
     Violated,
     /// The annotation is wrong.
     Mistaken,
-    /// It does not fit, and whether the object or the annotation is to blame is open; or not everything could be judged.
+    /// It does not fit, and whether the object or the annotation is to blame is open; or not everything could
+    /// be judged.
     Unknown,
 }

@@ -1,8 +1,8 @@
 //! The implementation's side of a view: what the logged writes add up to.
 //!
-//! A view is a canonical value of the object's state, a map from keys to values (Tasiran & Qadeer 2005, section 5). The writes
-//! to its supporting locations are replayed into a shadow, which knows the view at each key and which keys a write may have changed. So a
-//! comparison looks at the changed keys only.
+//! A view is a canonical value of the object's state, a map from keys to values (Tasiran & Qadeer 2005,
+//! section 5). The writes to its supporting locations are replayed into a shadow, which knows the view at
+//! each key and which keys a write may have changed. So a comparison looks at the changed keys only.
 
 use linpoint_history::Value;
 

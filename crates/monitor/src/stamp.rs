@@ -1,11 +1,13 @@
 //! When: numbers from one counter an object, or the processor's own clock.
 //!
-//! **Numbers** (the default) agree with happens-before; see [`crate::event`]. They cost one read-modify-write a numbered event, and that is a
-//! full barrier: it can hide bugs of the program that only show while stores wait in a buffer.
+//! **Numbers** (the default) agree with happens-before; see [`crate::event`]. They cost one read-modify-write
+//! a numbered event, and that is a full barrier: it can hide bugs of the program that only show while stores
+//! wait in a buffer.
 //!
-//! **Ticks** are for those: the time-stamp counter, read without a fence, nothing shared written. Ticks of two cores may disagree,
-//! and a processor may read them early or late, so every interval is widened on both sides by an error bound. Widening hides orders; it
-//! invents none. [`calibrate`] measures a bound on the machine at hand.
+//! **Ticks** are for those: the time-stamp counter, read without a fence, nothing shared written. Ticks of
+//! two cores may disagree, and a processor may read them early or late, so every interval is widened on both
+//! sides by an error bound. Widening hides orders; it invents none. [`calibrate`] measures a bound on the
+//! machine at hand.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -73,8 +75,8 @@ pub(crate) fn ticks() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Measures how wrong ticks can be here: two threads hand a token to and fro, so that each reading happens before the next, and
-/// the worst inversion is taken four times. Takes about `time`.
+/// Measures how wrong ticks can be here: two threads hand a token to and fro, so that each reading happens
+/// before the next, and the worst inversion is taken four times. Takes about `time`.
 pub fn calibrate(time: Duration) -> u64 {
     let (there, back) = (CachePadded::new(AtomicU64::new(0)), CachePadded::new(AtomicU64::new(0)));
     let stop = AtomicU64::new(0);

@@ -1,11 +1,16 @@
-//! Operations as they happen, for someone else to check: the calls and returns of objects without commit points, as rows of a history.
+//! Operations as they happen, for someone else to check: the calls and returns of objects without commit
+//! points, as rows of a history.
 //!
-//! The numbers of an object count its own events, and say nothing about those of another object or process. A stream needs one scale, so numbers become times, in nanoseconds since the epoch: those that a seal
-//! covers get times from that moment on, in their order and two apart; a call that saw n numbers taken gets the time just after the last of them. So a return precedes a call in
-//! time iff its number is below what the call saw, which is what the log says ([`crate::event`]): nothing is lost and nothing invented, whatever the clock does.
+//! The numbers of an object count its own events, and say nothing about those of another object or process. A
+//! stream needs one scale, so numbers become times, in nanoseconds since the epoch: those that a seal covers
+//! get times from that moment on, in their order and two apart; a call that saw n numbers taken gets the time
+//! just after the last of them. So a return precedes a call in time iff its number is below what the call
+//! saw, which is what the log says ([`crate::event`]): nothing is lost and nothing invented, whatever the
+//! clock does.
 //!
-//! The *floor* says that nothing still to be told was called before it. A call that was not told by a seal saw at least the sealed numbers ([`crate::drain`]), so its time comes after theirs; where an object rests, that
-//! moment may be moved up to now, as long as numbers taken later come later still.
+//! The *floor* says that nothing still to be told was called before it. A call that was not told by a seal
+//! saw at least the sealed numbers ([`crate::drain`]), so its time comes after theirs; where an object rests,
+//! that moment may be moved up to now, as long as numbers taken later come later still.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -24,8 +29,9 @@ const BEAT: Duration = Duration::from_millis(100);
 /// Operations of a moment.
 #[derive(Debug)]
 pub struct Streamed<'a> {
-    /// Those that returned, in order of return, and those that were dropped before, which are pending. The key is the object: its name, and a number where there are several of that name. A process is
-    /// a thread at one object; after an operation that was dropped it goes on as another process.
+    /// Those that returned, in order of return, and those that were dropped before, which are pending. The
+    /// key is the object: its name, and a number where there are several of that name. A process is a thread
+    /// at one object; after an operation that was dropped it goes on as another process.
     pub rows: Vec<Operation>,
     /// What the numbers in rows stand for.
     pub symbols: &'a Symbols,
@@ -233,7 +239,8 @@ impl Stream {
             _ => return,
         };
         if matches!(what, What::Abandon) {
-            // A process ends with an operation that is pending: what the thread does next is done by another one.
+            // A process ends with an operation that is pending: what the thread does next is done by another
+            // one.
             timed.processes.remove(thread);
             timed.dropped += 1;
         }

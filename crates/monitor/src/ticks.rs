@@ -1,15 +1,17 @@
 //! Ticks made into numbers: the low-perturbation mode's way back to [`crate::event`].
 //!
-//! A call at tick t is taken to have happened at t − ε, everything else at t + ε, where ε bounds how wrong ticks can be: every interval is widened,
-//! so an order that remains is real. Sorted by these times, events get the numbers that the counter would have given them, and go on
-//! as if it had.
+//! A call at tick t is taken to have happened at t − ε, everything else at t + ε, where ε bounds how wrong
+//! ticks can be: every interval is widened, so an order that remains is real. Sorted by these times, events
+//! get the numbers that the counter would have given them, and go on as if it had.
 //!
-//! An event is placed once no earlier one can come. Each thread says, before it reads the clock for a call, that nothing older than its last stamp will
-//! come ([`crate::local`]); a thread in no operation will stamp later than now. The word of a thread may wait in its store buffer, but not for as long as
+//! An event is placed once no earlier one can come. Each thread says, before it reads the clock for a call,
+//! that nothing older than its last stamp will come ([`crate::local`]); a thread in no operation will stamp
+//! later than now. The word of a thread may wait in its store buffer, but not for as long as
 //! [`SLACK`]: an interrupt empties it.
 //!
-//! Widened operations of one thread may overlap one another. They are given to the checkers as of several threads, *lanes*: that forgets their order, which
-//! is sound, and is why objects that care who calls cannot be checked this way.
+//! Widened operations of one thread may overlap one another. They are given to the checkers as of several
+//! threads, *lanes*: that forgets their order, which is sound, and is why objects that care who calls cannot
+//! be checked this way.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -56,7 +58,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Puts an event on its lane. A call goes to the first lane whose operations have all returned before it looked.
+    /// Puts an event on its lane. A call goes to the first lane whose operations have all returned before it
+    /// looked.
     fn put(&mut self, event: &mut Event) {
         if event.what.takes_number() {
             // A log may begin in the middle.

@@ -1,8 +1,9 @@
 //! The recent past: copies of the specification now and then, and what took effect since.
 //!
-//! When something does not fit, [`crate::blame`] looks for another order of what happened lately. Two stretches are kept, each with the state it starts
-//! from; when the second is full the first is forgotten. A stretch is at least as long as the state is large, so copying costs
-//! a constant an operation, and memory stays a constant times the state.
+//! When something does not fit, [`crate::blame`] looks for another order of what happened lately. Two
+//! stretches are kept, each with the state it starts from; when the second is full the first is forgotten. A
+//! stretch is at least as long as the state is large, so copying costs a constant an operation, and memory
+//! stays a constant times the state.
 
 use linpoint_history::{Signature, Value};
 
@@ -158,7 +159,8 @@ impl Trail {
     }
 }
 
-/// How long a stretch is, for a state of this size: four times as long, so that copies are cheap, but not much longer than a processor's cache for that alone.
+/// How long a stretch is, for a state of this size: four times as long, so that copies are cheap, but not
+/// much longer than a processor's cache for that alone.
 fn room(size: usize) -> usize {
     LEAST.max(size).max((4 * size).min(1 << 14))
 }

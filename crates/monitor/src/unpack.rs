@@ -1,9 +1,12 @@
-//! From the short records of a ring to whole ones ([`crate::record`]), and no further than the verification wants to go.
+//! From the short records of a ring to whole ones ([`crate::record`]), and no further than the verification
+//! wants to go.
 //!
-//! A thread that is off the processor in the middle of an operation holds up the judging of everything that came later. If the others' records were taken
-//! all the same, what waits would grow without end. So a record is *held*, it stays in its ring, if it is further ahead of what was judged than a window
-//! allows and its thread is in no operation; what is behind it in the ring stays there too. (Threads inside operations are always read on: it may be theirs
-//! that is waited for.) The rings fill, and their threads wait: that is the bound. When it is lifted: [`crate::drain`].
+//! A thread that is off the processor in the middle of an operation holds up the judging of everything that
+//! came later. If the others' records were taken all the same, what waits would grow without end. So a record
+//! is *held*, it stays in its ring, if it is further ahead of what was judged than a window allows and its
+//! thread is in no operation; what is behind it in the ring stays there too. (Threads inside operations are
+//! always read on: it may be theirs that is waited for.) The rings fill, and their threads wait: that is the
+//! bound. When it is lifted: [`crate::drain`].
 
 use crate::event::ObjectId;
 use crate::record::{self, Kind};
@@ -31,8 +34,8 @@ impl Unpack {
         Unpack { consumer, before: 0, open: 0 }
     }
 
-    /// Appends whole records to `into`, up to the first that is `too_far` for a thread in no operation. How many words of the ring were taken, and
-    /// the record that is held.
+    /// Appends whole records to `into`, up to the first that is `too_far` for a thread in no operation. How
+    /// many words of the ring were taken, and the record that is held.
     pub(crate) fn take(
         &mut self,
         too_far: impl Fn(ObjectId, u64) -> bool,
@@ -74,7 +77,8 @@ impl Unpack {
             at += length;
         }
         if held.is_none() {
-            // Words that make no sense, of a payload that is not what it says, are dropped: their numbers are missing then.
+            // Words that make no sense, of a payload that is not what it says, are dropped: their numbers are
+            // missing then.
             at = waiting;
         }
         self.consumer.free(at);

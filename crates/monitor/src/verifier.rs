@@ -1,7 +1,7 @@
 //! The verification threads: drain, check, react.
 //!
-//! Usually one thread does it all. With several, one drains and hands events over in batches, each object to the thread that has it. With spilling, one
-//! drains into the log file and another follows the file.
+//! Usually one thread does it all. With several, one drains and hands events over in batches, each object to
+//! the thread that has it. With spilling, one drains into the log file and another follows the file.
 
 mod pace;
 
@@ -67,7 +67,8 @@ impl Verifier {
         shared: Arc<Shared>,
         Log { writer: file, moved, back }: Log,
     ) -> Verifier {
-        // Where the program is not to wait for the verification, everything is taken, and what waits grows up to the checkers' limit.
+        // Where the program is not to wait for the verification, everything is taken, and what waits grows up
+        // to the checkers' limit.
         let waits = settings.overflow == Overflow::Block && !settings.spill;
         let drain = Drain::new(Arc::clone(&registry), file, waits.then_some(settings.look_ahead));
         let (strays, short) = (Arc::default(), Vec::new());
@@ -230,7 +231,8 @@ impl Verifier {
         if ended && self.drain.trouble.is_none() {
             return checkers.finish(End::Complete);
         }
-        // A file that could not be written to its end breaks off, and what came later was never judged: that is no pass.
+        // A file that could not be written to its end breaks off, and what came later was never judged: that
+        // is no pass.
         let mut judged = checkers.finish(End::Torn);
         for judged in judged.iter_mut().filter(|judged| judged.summary.conclusion == Conclusion::Clean) {
             judged.summary.conclusion = Conclusion::Unknown;

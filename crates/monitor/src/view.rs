@@ -17,10 +17,10 @@ impl Report {
     /// Everything a page shows.
     pub fn view(&self) -> View {
         let (verdict, word) = match self.conclusion() {
-            Conclusion::Clean => (view::Verdict::Holds, "refines"),
-            Conclusion::Violated => (view::Verdict::Violated, "does not refine"),
-            Conclusion::Mistaken => (view::Verdict::Unknown, "unknown: the annotation is wrong"),
-            Conclusion::Unknown => (view::Verdict::Unknown, "unknown"),
+            Conclusion::Clean => (view::VerdictKind::Holds, "refines"),
+            Conclusion::Violated => (view::VerdictKind::Violated, "does not refine"),
+            Conclusion::Mistaken => (view::VerdictKind::Unknown, "unknown: the annotation is wrong"),
+            Conclusion::Unknown => (view::VerdictKind::Unknown, "unknown"),
         };
         let worst = self.findings().min_by_key(|(_, finding)| match &finding.found {
             Found::Refused(refused) if matches!(refused.blame, Blame::Object { .. }) => 0,
@@ -55,7 +55,7 @@ impl Report {
         linpoint_report::page::page(&self.view())
     }
 
-    fn summary(&self, verdict: view::Verdict) -> Summary {
+    fn summary(&self, verdict: view::VerdictKind) -> Summary {
         let views = self.objects.iter().filter(|judged| judged.description.view != "none").count();
         let mut specs: Vec<&str> =
             self.objects.iter().map(|judged| judged.description.spec.as_str()).collect();
@@ -82,11 +82,11 @@ impl Report {
                 if views > 0 { format!("; {}", self.views()) } else { String::new() }
             ),
             rests_on: match verdict {
-                view::Verdict::Holds => "The order of commits, replayed through the specification one after another.",
-                view::Verdict::Violated => {
+                view::VerdictKind::Holds => "The order of commits, replayed through the specification one after another.",
+                view::VerdictKind::Violated => {
                     "Not the order of commits alone: every other order of the operations that overlap was tried, and none fits; or the implementation's own state differs."
                 }
-                view::Verdict::Unknown => "What was judged before it was found; nothing after.",
+                view::VerdictKind::Unknown => "What was judged before it was found; nothing after.",
             }
             .to_owned(),
             not_covered,

@@ -1,4 +1,5 @@
-//! Every one-place mutant of every case study: what is proved is explored, and must not be refuted. `cargo run --release -p linpoint-prove --example mutants [FILE.lin …]`
+//! Every one-place mutant of every case study: what is proved is explored, and must not be refuted. `cargo
+//! run --release -p linpoint-prove --example mutants [FILE.lin …]`
 
 #[path = "../tests/it/with_solver/mutants/text.rs"]
 #[allow(dead_code)]
@@ -9,7 +10,7 @@ use std::time::Duration;
 use linpoint_lang::compile;
 use linpoint_model::{Bounds, Mode, Workload, Wrong, explore};
 use linpoint_prove::solver::{SolverKind, find};
-use linpoint_prove::{Options, Verdict, prove};
+use linpoint_prove::{Options, prove};
 
 const STUDIES: [&str; 7] = [
     "multiset-insert",
@@ -36,7 +37,7 @@ fn main() {
             let (Some(program), false) = (programs.first(), mistakes.iter().any(|d| d.is_error())) else {
                 continue;
             };
-            if prove(program, &options, &|_, _| {}).verdict != Verdict::Proved {
+            if !prove(program, &options, &|_, _| {}).verdict.holds() {
                 open += 1;
                 continue;
             }

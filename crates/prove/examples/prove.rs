@@ -1,4 +1,5 @@
-//! Proves a program and prints what came of each obligation: `cargo run --example prove FILE.lin [two] [N=3]`.
+//! Proves a program and prints what came of each obligation: `cargo run --example prove FILE.lin [two]
+//! [N=3]`.
 
 use linpoint_prove::graph::label;
 use linpoint_prove::solver::{SolverKind, find};

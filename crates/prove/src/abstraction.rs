@@ -11,10 +11,13 @@
 //!
 //! # Bags, and why sums are never written down
 //!
-//! Say a step changes the memory, and T is a finite list of indices. If every index outside T counts after as before, with the same item, then for each value v the number of
-//! occurrences changes by exactly the sum over T (each index once) of "counts after with item v" minus "counted before with item v". This is by
-//! induction on the length of the range: the finite-sum lemma of `docs/soundness.md`, whose base and step the solver proves (`lemma.rs`). So a change of a bag is two formulas without sums
-//! over the range: one for an index outside T, one for a value. T is a guess (the indices written by the step): a bad one makes a proof fail, not pass.
+//! Say a step changes the memory, and T is a finite list of indices. If every index outside T counts after as
+//! before, with the same item, then for each value v the number of occurrences changes by exactly the sum
+//! over T (each index once) of "counts after with item v" minus "counted before with item v". This is by
+//! induction on the length of the range: the finite-sum lemma of `docs/soundness.md`, whose base and step the
+//! solver proves (`lemma.rs`). So a change of a bag is two formulas without sums over the range: one for an
+//! index outside T, one for a value. T is a guess (the indices written by the step): a bad one makes a proof
+//! fail, not pass.
 
 use linpoint_history::Kind;
 use linpoint_lang::Program;
@@ -272,7 +275,8 @@ impl<'p> Abstraction<'p> {
         world.terms.and([elsewhere, sum])
     }
 
-    /// The items of `before` from `skip` on, but for the last `drop`, are the first of `after`, which has `longer` more than those.
+    /// The items of `before` from `skip` on, but for the last `drop`, are the first of `after`, which has
+    /// `longer` more than those.
     pub fn keeps(
         &self,
         world: &mut World<'_>,
@@ -422,7 +426,8 @@ impl<'p> Abstraction<'p> {
                     world.refuse("an array of truth values in `spec`");
                     return (variables, known);
                 }
-                // Indices of the vector are those of our arrays of its length; values that are counted are a family of their own.
+                // Indices of the vector are those of our arrays of its length; values that are counted are a
+                // family of their own.
                 let family = match (&self.form, &inner.program.globals[0].length) {
                     (Form::Vector, Some(length)) => world.index_family(length),
                     _ => VALUES,

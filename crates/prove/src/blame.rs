@@ -1,7 +1,10 @@
 //! Why an obligation is open: what is missing, and which step keeps it from being known.
 //!
-//! A candidate is a formula about a process at a place, or about every state. It is *missing* from an open obligation if with it among the hypotheses the obligation holds, and the hypotheses can still be met. Candidates are guesses that inference
-//! dropped, and whatever else the caller proposes. Of a guess that was dropped is known which step broke it; the state in which it does is found again here, so that none has to be kept while thousands are dropped.
+//! A candidate is a formula about a process at a place, or about every state. It is *missing* from an open
+//! obligation if with it among the hypotheses the obligation holds, and the hypotheses can still be met.
+//! Candidates are guesses that inference dropped, and whatever else the caller proposes. Of a guess that was
+//! dropped is known which step broke it; the state in which it does is found again here, so that none has to
+//! be kept while thousands are dropped.
 //!
 //! Nothing here counts as a proof: it is what the user is told.
 
@@ -132,7 +135,8 @@ fn broken_by(
     Some((by, picture))
 }
 
-/// Which pairs of locals, of the process that takes the step and of the other one at this place, would have to differ for the obligation to hold.
+/// Which pairs of locals, of the process that takes the step and of the other one at this place, would have
+/// to differ for the obligation to hold.
 pub fn must_differ(
     program: &Program,
     graph: &Graph,

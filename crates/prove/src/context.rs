@@ -194,7 +194,8 @@ impl<'p> Subject<'p> {
 
     /// Where a process stands, case by case; the cases exclude each other and leave none out.
     ///
-    /// At a place of which the user says nothing, and from where all steps touch only locals, it stands as it will after the step.
+    /// At a place of which the user says nothing, and from where all steps touch only locals, it stands as it
+    /// will after the step.
     pub fn stands(
         &self,
         world: &mut World<'p>,
@@ -381,8 +382,8 @@ impl<'p> Subject<'p> {
         when.chain(values).chain(conditions).any(|e| crate::fact::shared_reads(e).iter().any(is_lock))
     }
 
-    /// What every process that holds a lock knows: section 6.1 of the paper. A process that is named by no lock is not spoken of. `step` is who takes the step, if
-    /// anybody does, and where.
+    /// What every process that holds a lock knows: section 6.1 of the paper. A process that is named by no
+    /// lock is not spoken of. `step` is who takes the step, if anybody does, and where.
     pub fn every_holder(
         &self,
         world: &mut World<'p>,
@@ -428,7 +429,8 @@ impl<'p> Subject<'p> {
         world.terms.and(known)
     }
 
-    /// It is nobody, the process that takes the step, or one at one of these places that knows what is known there.
+    /// It is nobody, the process that takes the step, or one at one of these places that knows what is known
+    /// there.
     fn holder(
         &self,
         world: &mut World<'p>,
@@ -459,7 +461,8 @@ impl<'p> Subject<'p> {
         world.terms.or(cases)
     }
 
-    /// What the specification expects of who calls: a lock is released by its holder, and not asked for by it.
+    /// What the specification expects of who calls: a lock is released by its holder, and not asked for by
+    /// it.
     pub fn may_be_called(&self, world: &mut World<'p>, point: Point, frame: &Frame, memory: &Memory) -> Term {
         use linpoint_history::specs::codes;
         let linpoint_lang::program::SpecSource::Builtin(spec) = &self.program.spec else {

@@ -12,7 +12,8 @@ use crate::worker::Worker;
 /// Longer formulas are cut.
 const LONGEST: usize = 400;
 
-/// What a question asks, a line a goal. Facts are as in the program; the rest is a formula over the memory before (`m`) and the values that the step gives.
+/// What a question asks, a line a goal. Facts are as in the program; the rest is a formula over the memory
+/// before (`m`) and the values that the step gives.
 pub fn said(worker: &Worker<'_, '_>, facts: &Facts, question: &Question) -> Vec<String> {
     let (program, graph) = (worker.subject.program, worker.subject.graph);
     let goal = |(term, goal): &(Term, Goal)| match goal {

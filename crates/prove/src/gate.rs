@@ -1,13 +1,20 @@
 //! No proof is told while exploration refutes it.
 //!
-//! Formulas and the code that makes them are trusted (`lib.rs`), and code has mistakes. So a program that is proved is explored before anybody hears of it, by code that shares nothing with the proof but the language: at two and
-//! three threads with up to three operations, at sizes from 0 to 3, without any reduction (`linpoint_model::second_opinion_noting`), which takes about a second. What is explored is the program without its
-//! ghosts, because that is what is proved: a ghost that steered the program would show here. The program's own clients are looked at, too.
+//! Formulas and the code that makes them are trusted (`lib.rs`), and code has mistakes. So a program that is
+//! proved is explored before anybody hears of it, by code that shares nothing with the proof but the
+//! language: at two and three threads with up to three operations, at sizes from 0 to 3, without any
+//! reduction (`linpoint_model::second_opinion_noting`), which takes about a second. What is explored is the
+//! program without its ghosts, because that is what is proved: a ghost that steered the program would show
+//! here. The program's own clients are looked at, too.
 //!
-//! A program that cannot be started has no runs, and everything is true of all of them: it passes no gate. Nor does one of which no operation returns in any run, one with an operation of which no run could be seen to its end, and one that there was no time to explore: more time never makes a refutation of what was
-//! proved. An operation that never returns, although every run was seen of somebody who calls it, is named, because what is proved of its result says nothing.
+//! A program that cannot be started has no runs, and everything is true of all of them: it passes no gate.
+//! Nor does one of which no operation returns in any run, one with an operation of which no run could be seen
+//! to its end, and one that there was no time to explore: more time never makes a refutation of what was
+//! proved. An operation that never returns, although every run was seen of somebody who calls it, is named,
+//! because what is proved of its result says nothing.
 //!
-//! A refutation is never a proof's fault alone. Where a number becomes too large, the proof said that it takes numbers as unlimited, and the run is the answer. Anything else is a mistake of ours.
+//! A refutation is never a proof's fault alone. Where a number becomes too large, the proof said that it
+//! takes numbers as unlimited, and the run is the answer. Anything else is a mistake of ours.
 
 use std::time::{Duration, Instant};
 
@@ -48,7 +55,8 @@ pub enum Gate {
     Wrong(Box<Refutation>),
 }
 
-/// How long looking may take after a proof that took so long: a fifth of that, or as long as it takes within reason, and no longer than is left.
+/// How long looking may take after a proof that took so long: a fifth of that, or as long as it takes within
+/// reason, and no longer than is left.
 pub fn share(took: Duration, left: Option<Duration>) -> Duration {
     left.unwrap_or(Duration::MAX).min(Budget::LONGEST.max(took / 5))
 }
@@ -99,7 +107,8 @@ fn unseen(program: &Program, noted: &Noted, budget: &Budget) -> Option<String> {
     Some(format!("no run that was explored returns from `{}`", program.operation(op).name))
 }
 
-/// Why there are no runs, if there are none. What is proved is about all sizes, so those at which the program is explored are among them.
+/// Why there are no runs, if there are none. What is proved is about all sizes, so those at which the program
+/// is explored are among them.
 fn no_start(program: &Program, fixed: &[(String, i64)]) -> Option<String> {
     let all = |same: Word| vec![same; program.sizes.len()];
     let mut sizes = vec![sizes_with(program, fixed)];
@@ -178,7 +187,7 @@ fn at_sizes(
             Verdict::Violated(violation) if violation.rechecked => {
                 return Agreement::Refutes(Box::new(Refutation { scope, violation }));
             }
-            Verdict::Holds => Seen::Everything,
+            Verdict::Holds(_) => Seen::Everything,
             Verdict::Unknown(Limit::CannotStart(_)) => Seen::Nothing,
             Verdict::Unknown(Limit::Time) => {
                 noted.finished = false;

@@ -1,8 +1,10 @@
-//! Control points and steps as the proof sees them: the program's graph, with "has it taken effect?" made part of where a process is.
+//! Control points and steps as the proof sees them: the program's graph, with "has it taken effect?" made
+//! part of where a process is.
 //!
-//! An operation whose status the user gives is taken as it is. An operation with linearization points (`@lin`) is doubled: each control point is there
-//! before and after the effect, and a step whose point has a condition is two steps, one that assumes it and one that assumes the opposite. What is known
-//! at a point can then differ before and after, without a formula that says so.
+//! An operation whose status the user gives is taken as it is. An operation with linearization points
+//! (`@lin`) is doubled: each control point is there before and after the effect, and a step whose point has a
+//! condition is two steps, one that assumes it and one that assumes the opposite. What is known at a point
+//! can then differ before and after, without a formula that says so.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,16 @@
 //! From formulas with quantifiers to formulas without: what is unsatisfiable after is unsatisfiable before.
 //!
-//! Negations are pushed inwards. A variable that is claimed to exist gets a name (Skolem 1920). What is claimed for all values is claimed for the terms
-//! in play only: the arguments at which functions of the variable's family are read elsewhere in the formula. Leaving values out makes a formula weaker, so an
+//! Negations are pushed inwards. A variable that is claimed to exist gets a name (Skolem 1920). What is
+//! claimed for all values is claimed for the terms in play only: the arguments at which functions of the
+//! variable's family are read elsewhere in the formula. Leaving values out makes a formula weaker, so an
 //! answer "unsatisfiable" is right whatever was left out; "satisfiable" may be due to what was left out.
 //!
-//! Two existential claims in different branches of a disjunction may share a name, because "there is" goes through "or"; in a conjunction they may not.
-//! Disjunctions of hundreds of negated goals then need one name, not hundreds.
+//! Two existential claims in different branches of a disjunction may share a name, because "there is" goes
+//! through "or"; in a conjunction they may not. Disjunctions of hundreds of negated goals then need one name,
+//! not hundreds.
 //!
-//! When time is up while formulas are made, what is left of them is left as it is; nothing is asked with it (`worker.rs`).
+//! When time is up while formulas are made, what is left of them is left as it is; nothing is asked with it
+//! (`worker.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +46,9 @@ pub struct Grounder {
 }
 
 impl Grounder {
-    /// Takes the quantifiers out of hypotheses and of negated goals: all hypotheses hold, and one of the negated goals. `also` are further terms to look
-    /// at; `rounds`, how often terms that come into play by putting in are put in again.
+    /// Takes the quantifiers out of hypotheses and of negated goals: all hypotheses hold, and one of the
+    /// negated goals. `also` are further terms to look at; `rounds`, how often terms that come into play by
+    /// putting in are put in again.
     pub fn ground(
         &mut self,
         terms: &mut Terms,

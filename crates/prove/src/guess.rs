@@ -1,16 +1,21 @@
 //! Guesses that inference starts from.
 //!
-//! A candidate is a guess: it is dropped when a step breaks it (`houdini.rs`), and what is left is proved again, fact by fact, with the obligations. So
-//! templates can be chosen freely; they are those of arrays of records that are reserved, filled and locked. For index variables v, w of a length
-//! L, where `in(v)` is 0 <= v < L:
+//! A candidate is a guess: it is dropped when a step breaks it (`houdini.rs`), and what is left is proved
+//! again, fact by fact, with the obligations. So templates can be chosen freely; they are those of arrays of
+//! records that are reserved, filled and locked. For index variables v, w of a length L, where `in(v)` is 0
+//! <= v < L:
 //!
 //! - v against 0 and L; `in(v) && in(w) ==> v != w`; v against other integers;
 //! - `in(v) ==>` field of v is a constant, is not, is a value of a local, is `me`, is `none`;
 //! - `all n: lock[n] == me ==> n is v or w`: which locks a process holds at most;
-//! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds, and `all n: owner[n] == me && hidden[n] ==> n is v or w`;
-//! - the conditions of linearization points, and their opposites; what tests say about locals and shared variables;
-//! - a local is still what it was read or copied from: `v == e` for an assignment `v = e` of the operation; a parameter that is assigned to is still what it was at the call; the result is a local, or its opposite;
-//! - always: `all n: visible[n] ==> state[n] == c`; `all n: hidden[n] ==> lock[n] == owner[n] && owner[n] != none`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
+//! - `all n: owner[n] == me && !visible[n] && state[n] != c ==> n is v or w`, for ghosts of these kinds, and
+//!   `all n: owner[n] == me && hidden[n] ==> n is v or w`;
+//! - the conditions of linearization points, and their opposites; what tests say about locals and shared
+//!   variables;
+//! - a local is still what it was read or copied from: `v == e` for an assignment `v = e` of the operation; a
+//!   parameter that is assigned to is still what it was at the call; the result is a local, or its opposite;
+//! - always: `all n: visible[n] ==> state[n] == c`; `all n: hidden[n] ==> lock[n] == owner[n] && owner[n] !=
+//!   none`; `all n: state[n] == c && !visible[n] ==> lock[n] == owner[n] && owner[n] != none`.
 
 mod records;
 
@@ -396,7 +401,8 @@ fn plain(ty: &Type) -> &Type {
     }
 }
 
-/// The conditions of an operation's linearization points: after one that was passed its condition holds, as far as it lasts.
+/// The conditions of an operation's linearization points: after one that was passed its condition holds, as
+/// far as it lasts.
 pub fn conditions(program: &Program, op: OpId) -> Vec<Expr> {
     let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
     let mut found: Vec<Expr> = Vec::new();
@@ -408,7 +414,8 @@ pub fn conditions(program: &Program, op: OpId) -> Vec<Expr> {
     found
 }
 
-/// What tests of an operation say, and the opposite: of locals it lasts while they do, of shared variables while a lock is held. Only those whose locals are all known.
+/// What tests of an operation say, and the opposite: of locals it lasts while they do, of shared variables
+/// while a lock is held. Only those whose locals are all known.
 pub fn tests(program: &Program, op: OpId, is_known: impl Fn(LocalId) -> bool) -> Vec<Expr> {
     let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
     let mut found: Vec<Expr> = Vec::new();
@@ -427,7 +434,8 @@ pub fn tests(program: &Program, op: OpId, is_known: impl Fn(LocalId) -> bool) ->
     found
 }
 
-/// `local == value` for every assignment of an operation that reads something shared into a local, or copies another local; only those whose locals are all known. An index is said to be inside.
+/// `local == value` for every assignment of an operation that reads something shared into a local, or copies
+/// another local; only those whose locals are all known. An index is said to be inside.
 pub fn definitions(program: &Program, op: OpId, is_known: impl Fn(LocalId) -> bool) -> Vec<Expr> {
     let edges = program.nodes.iter().filter(|node| node.op == op).flat_map(|node| &node.edges);
     let mut found: Vec<Expr> = Vec::new();

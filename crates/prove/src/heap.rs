@@ -1,8 +1,10 @@
 //! Pointers lead to records: what is known of them in programs that free nothing.
 //!
-//! A pointer of a kind of record that the program never frees is null or leads to a record that was made, wherever it is: in a shared variable, in a field of a record that was made, or in a
-//! local that still matters. So what `new` makes is none of them. This is an invariant like any other: it is shown of the initial memory and of every step (`obligation.rs`). Another process keeps its
-//! part of it because no step ever takes a record of such a kind out of use.
+//! A pointer of a kind of record that the program never frees is null or leads to a record that was made,
+//! wherever it is: in a shared variable, in a field of a record that was made, or in a local that still
+//! matters. So what `new` makes is none of them. This is an invariant like any other: it is shown of the
+//! initial memory and of every step (`obligation.rs`). Another process keeps its part of it because no step
+//! ever takes a record of such a kind out of use.
 
 use linpoint_lang::program::{RecordId, Type};
 

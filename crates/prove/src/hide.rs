@@ -1,8 +1,11 @@
 //! What the abstraction must not see yet, found by trying.
 //!
-//! An operation that fills several slots one after another and takes effect with the last has a time in between in which a slot looks as if it counted. The condition of the abstraction is then too plain: the step that fills the first slot changes the
-//! abstract state too early (Travkin, Wehrheim, Schellhorn 2012, section 3). The remedy is a set of hidden slots: a ghost `hidden`, set by the step that is too early, taken back by the one that takes effect. Which steps these
-//! are, the open obligations say. The program with the ghost is proved like any other; nothing is trusted.
+//! An operation that fills several slots one after another and takes effect with the last has a time in
+//! between in which a slot looks as if it counted. The condition of the abstraction is then too plain: the
+//! step that fills the first slot changes the abstract state too early (Travkin, Wehrheim, Schellhorn 2012,
+//! section 3). The remedy is a set of hidden slots: a ghost `hidden`, set by the step that is too early,
+//! taken back by the one that takes effect. Which steps these are, the open obligations say. The program with
+//! the ghost is proved like any other; nothing is trusted.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +17,7 @@ use crate::graph::Graph;
 use crate::obligation::Kind;
 use crate::opaque::Opaque;
 use crate::points::{WithPoints, prove_with_points};
-use crate::{Decided, Options, Report, Verdict};
+use crate::{Decided, Options, Report};
 
 /// Which slot is hidden from which step to which.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +36,8 @@ const TIME: Duration = Duration::from_secs(30);
 /// The name of the ghost.
 pub const NAME: &str = "hidden";
 
-/// Proves a program; where exactly the effects of some steps of one operation are open, tries to hide what one of them writes until another.
+/// Proves a program; where exactly the effects of some steps of one operation are open, tries to hide what
+/// one of them writes until another.
 pub fn prove_with_hiding(
     program: &Program,
     options: &Options,
@@ -41,7 +45,7 @@ pub fn prove_with_hiding(
 ) -> (WithPoints, Option<Hidden>) {
     let start = Instant::now();
     let plain = prove_with_points(program, options, told);
-    if plain.report.verdict == Verdict::Proved {
+    if plain.report.verdict.holds() {
         return (plain, None);
     }
     for (from, until) in pairs(&plain.report) {
@@ -49,7 +53,7 @@ pub fn prove_with_hiding(
         let time = options.time.unwrap_or(TIME);
         let Some(left) = time.checked_sub(start.elapsed()) else { break };
         let mut tried = prove_with_points(&hiding, &Options { time: Some(left), ..options.clone() }, told);
-        if tried.report.verdict == Verdict::Proved {
+        if tried.report.verdict.holds() {
             tried.found.splice(0..0, plain.found);
             return (tried, Some(Hidden { from, until, index }));
         }

@@ -1,11 +1,13 @@
 //! Inference of invariants: start from every guess, drop what a step breaks, until nothing more is dropped.
 //!
-//! After C. Flanagan, K. R. M. Leino, *Houdini, an Annotation Assistant for ESC/Java* (2001). What is left is the largest set of guesses that the steps keep together. All goals of a
-//! question are asked at once; the model says which of them fail, and the rest is asked again. A guess that is dropped was perhaps used by other questions: they are asked again. A
-//! process's own steps come first, because they drop most for least; steps of others afterwards.
+//! After C. Flanagan, K. R. M. Leino, *Houdini, an Annotation Assistant for ESC/Java* (2001). What is left is
+//! the largest set of guesses that the steps keep together. All goals of a question are asked at once; the
+//! model says which of them fail, and the rest is asked again. A guess that is dropped was perhaps used by
+//! other questions: they are asked again. A process's own steps come first, because they drop most for least;
+//! steps of others afterwards.
 //!
-//! Nothing here is trusted: what is left is proved again with the obligations. For each guess that was dropped, which step broke it is kept, so that a failure can be blamed on the
-//! first one, not on the last.
+//! Nothing here is trusted: what is left is proved again with the obligations. For each guess that was
+//! dropped, which step broke it is kept, so that a failure can be blamed on the first one, not on the last.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -1,4 +1,5 @@
-//! The start: the memory that the initial code leaves, and that the code comes to its end. Where it does not there is no run, and everything would be true of all of them.
+//! The start: the memory that the initial code leaves, and that the code comes to its end. Where it does not
+//! there is no run, and everything would be true of all of them.
 
 use linpoint_lang::program::{Exit, OpId};
 
@@ -56,7 +57,8 @@ impl<'p> Subject<'p> {
         Question { hypotheses, goals, scene }
     }
 
-    /// That some way through the initial code can be taken to its end, for every size. It has no choices, so that one is the way that is taken. Records that were not made yet there always are.
+    /// That some way through the initial code can be taken to its end, for every size. It has no choices, so
+    /// that one is the way that is taken. Records that were not made yet there always are.
     pub(crate) fn ends(&self, world: &mut World<'p>) -> Question {
         let me = world.process(Role::Actor);
         let (start, known) = self.initial_memory(world);

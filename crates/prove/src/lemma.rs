@@ -1,8 +1,10 @@
 //! The lemma about sums that the abstraction of bags rests on, as questions for the solver.
 //!
-//! Let `c(k)` be how many indices below k count before a step, `d(k)` after it; so `c(0) = 0` and `c(k+1) = c(k) + [counts before k]`, the same for d. Let T be a list of indices, outside of which whether an index counts is
-//! the same before and after. Then `d(k) - c(k)` is the sum over T, each index once, of what it counts after minus before, as far as it is below k. Base and step are questions here; the induction over k is in
-//! `docs/soundness.md`. Likewise: `c(k) > 0` iff some index below k counts.
+//! Let `c(k)` be how many indices below k count before a step, `d(k)` after it; so `c(0) = 0` and `c(k+1) =
+//! c(k) + [counts before k]`, the same for d. Let T be a list of indices, outside of which whether an index
+//! counts is the same before and after. Then `d(k) - c(k)` is the sum over T, each index once, of what it
+//! counts after minus before, as far as it is below k. Base and step are questions here; the induction over k
+//! is in `docs/soundness.md`. Likewise: `c(k) > 0` iff some index below k counts.
 
 use crate::symbol::Key;
 use crate::term::{Family, Sort, Term, Terms};

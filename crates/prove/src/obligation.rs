@@ -1,7 +1,9 @@
 //! The obligations: hypotheses and goal of each, as formulas.
 //!
-//! After O. Travkin, H. Wehrheim, G. Schellhorn, *Proving Linearizability of Multiset with Local Proof Obligations* (2012), sections 4 to 6, and J. Derrick, G. Schellhorn,
-//! H. Wehrheim, *Verifying Linearisability with Potential Linearisation Points* (2011). `docs/soundness.md` has the argument why they imply linearizability.
+//! After O. Travkin, H. Wehrheim, G. Schellhorn, *Proving Linearizability of Multiset with Local Proof
+//! Obligations* (2012), sections 4 to 6, and J. Derrick, G. Schellhorn, H. Wehrheim, *Verifying
+//! Linearisability with Potential Linearisation Points* (2011). `docs/soundness.md` has the argument why they
+//! imply linearizability.
 //!
 //! For a process p that takes a step from memory m to m′, and any other process q:
 //!
@@ -80,7 +82,8 @@ pub struct Obligation {
     pub other: Option<Point>,
 }
 
-/// So many places of the other process are asked about at once: most of what is known is about the first process, and said only once so.
+/// So many places of the other process are asked about at once: most of what is known is about the first
+/// process, and said only once so.
 pub const CHUNK: u16 = 8;
 
 /// An obligation in formulas: the hypotheses imply each goal.

@@ -1,8 +1,11 @@
 //! A condition taken as a name: what counts in the abstraction, without looking inside.
 //!
-//! Where an abstraction is given in two forms that are shown to be the same in every state with the invariants (`same.rs`), obligations need not look into the first: "index n counts" is a predicate of its
-//! own, one a memory, of which only is known that it is what the second form says. Both the memory before a step and the one after it are states with the invariants, so this is known of both. What holds for
-//! every such predicate holds for the condition, so `unsat` is as right as before; and a condition with a quantifier inside, on both sides of what is compared, is no longer in the way.
+//! Where an abstraction is given in two forms that are shown to be the same in every state with the
+//! invariants (`same.rs`), obligations need not look into the first: "index n counts" is a predicate of its
+//! own, one a memory, of which only is known that it is what the second form says. Both the memory before a
+//! step and the one after it are states with the invariants, so this is known of both. What holds for every
+//! such predicate holds for the condition, so `unsat` is as right as before; and a condition with a
+//! quantifier inside, on both sides of what is compared, is no longer in the way.
 
 use linpoint_lang::program::{Expr, LocalId, Place};
 
@@ -70,7 +73,8 @@ impl<'p> Subject<'p> {
     }
 }
 
-/// Two expressions laid over each other: the first may have any expression for its index, and other names for what it binds.
+/// Two expressions laid over each other: the first may have any expression for its index, and other names for
+/// what it binds.
 struct Matching {
     index: LocalId,
     found: Option<Expr>,

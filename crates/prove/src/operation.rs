@@ -1,4 +1,5 @@
-//! The abstract operation: what the specification lets a call do, as a formula over the memory before and after.
+//! The abstract operation: what the specification lets a call do, as a formula over the memory before and
+//! after.
 
 use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Kind, Spec as _, Value};
@@ -199,7 +200,8 @@ impl<'p> Abstraction<'p> {
         }
     }
 
-    /// What the call answers where the specification leaves no choice; for linearization points that do not say it.
+    /// What the call answers where the specification leaves no choice; for linearization points that do not
+    /// say it.
     pub fn answer(&self, world: &mut World<'_>, call: &Call, before: &Memory) -> Option<Vec<Term>> {
         let program = world.program;
         if program.operation(call.op).result.parts.is_empty() {

@@ -1,8 +1,11 @@
 //! What `disjoint` says of two processes while a third takes a step.
 //!
-//! `disjoint` speaks of any two processes, under a condition. Where the condition looks at locals only, it can become true of a pair only by a step of one of the two, and these steps are looked at with the
-//! other obligations (`obligation.rs`). A condition that looks at shared memory can become true of q and r by a step of p: then the two must be shown to differ, too. So it is with every annotation whose
-//! meaning depends on what others change: an invariant of q is looked at in steps of p, a status of q as well, and the abstraction belongs to nobody.
+//! `disjoint` speaks of any two processes, under a condition. Where the condition looks at locals only, it
+//! can become true of a pair only by a step of one of the two, and these steps are looked at with the other
+//! obligations (`obligation.rs`). A condition that looks at shared memory can become true of q and r by a
+//! step of p: then the two must be shown to differ, too. So it is with every annotation whose meaning depends
+//! on what others change: an invariant of q is looked at in steps of p, a status of q as well, and the
+//! abstraction belongs to nobody.
 
 use std::collections::BTreeSet;
 

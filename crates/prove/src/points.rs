@@ -1,8 +1,10 @@
 //! Linearization points found by trying.
 //!
-//! An operation without any annotation is taken to take effect where it returns. Where that is wrong, the obligations say so: the abstract state changes in a step before (then that step is the point), or the answer is no longer right at the
-//! return (then a step before it, which looked, is the point, perhaps only if a later test comes out this way). One change after another is tried, and kept if fewer obligations are open with it. Points are annotations: none is trusted, and what
-//! is found is proved like what is written.
+//! An operation without any annotation is taken to take effect where it returns. Where that is wrong, the
+//! obligations say so: the abstract state changes in a step before (then that step is the point), or the
+//! answer is no longer right at the return (then a step before it, which looked, is the point, perhaps only
+//! if a later test comes out this way). One change after another is tried, and kept if fewer obligations are
+//! open with it. Points are annotations: none is trusted, and what is found is proved like what is written.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -13,7 +15,7 @@ use linpoint_lang::program::{Action, Edge, Exit, Expr, LocalId, Mark, MarkKind, 
 
 use crate::graph::{Graph, writes_shared};
 use crate::obligation::Kind;
-use crate::{Decided, Options, Report, Verdict, prove};
+use crate::{Decided, Options, Report, prove};
 
 /// Longest time for all of it, where the user sets no other.
 const TIME: Duration = Duration::from_secs(20);
@@ -56,7 +58,7 @@ pub fn prove_with_points(
     let free: BTreeSet<OpId> =
         (0..program.operations.len()).map(|op| OpId(op as u16)).filter(|op| is_free(program, *op)).collect();
     let time = options.time.unwrap_or(TIME);
-    while best.report.verdict != Verdict::Proved && !free.is_empty() {
+    while !best.report.verdict.holds() && !free.is_empty() {
         let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) else { break };
         match improve(&best, &free, &Options { time: Some(left), ..options.clone() }) {
             Some(better) => best = better,
@@ -103,7 +105,7 @@ fn improve(best: &WithPoints, free: &BTreeSet<OpId>, options: &Options) -> Optio
             let program = with(&best.program, &found);
             let report = prove(&program, &Options { time: Some(left), ..options.clone() }, &|_, _| {});
             // Where nothing is open and nothing is proved, the point had no meaning.
-            let meant = report.verdict == Verdict::Proved || open(&report) > 0;
+            let meant = report.verdict.holds() || open(&report) > 0;
             if meant && open(&report) < open(&best.report) {
                 let found = best.found.iter().cloned().chain([found]).collect();
                 let plain = best.plain.clone().or_else(|| Some(best.report.clone()));
@@ -181,7 +183,8 @@ fn results_after(program: &Program, edge: &Edge) -> Vec<Vec<Expr>> {
     found
 }
 
-/// Steps on the way to a return that looked at something shared, the nearest first, each under the tests that lead from it to the return.
+/// Steps on the way to a return that looked at something shared, the nearest first, each under the tests that
+/// lead from it to the return.
 fn looked_before(program: &Program, node: NodeId, last: &Edge, values: &[Expr]) -> Vec<Found> {
     if values.iter().any(|value| value.shared_reads() > 0) {
         return Vec::new();

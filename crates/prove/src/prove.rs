@@ -1,5 +1,6 @@
 //! The whole of a proof: facts, obligations, verdict.
 
+use std::convert::Infallible;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use linpoint_lang::Program;
 use crate::abstraction::Abstraction;
 use crate::context::Subject;
 use crate::fact::Facts;
+use crate::gap::Gap;
 use crate::graph::Graph;
 use crate::houdini::{Inferred, infer};
 use crate::obligation::{Kind, Obligation, Precondition, Question};
@@ -25,7 +27,8 @@ pub struct Options {
     pub confirm: Option<solver::Program>,
     /// Guess invariants?
     pub infer: bool,
-    /// May facts about processes that hold locks be used? The stronger precondition of the paper's section 6.1.
+    /// May facts about processes that hold locks be used? The stronger precondition of the paper's section
+    /// 6.1.
     pub all_processes: bool,
     /// How long the solver may take for one answer.
     pub limit: Duration,
@@ -89,13 +92,22 @@ impl Outcome {
     }
 }
 
-/// The verdict of a proof.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every obligation holds: linearizable for every size, any number of processes, every run.
-    Proved,
-    /// Some do not, or there was no answer.
-    NotProved(String),
+/// The verdict of a proof. Obligations that do not hold refute nothing, so it never says `violated`.
+pub type Verdict = linpoint_verdict::Verdict<EveryObligation, Infallible, Gap>;
+
+/// What a proof rests on: every obligation holds, so the object is linearizable for every size, any number of
+/// processes and every run. Only this crate can say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EveryObligation {
+    obligations: usize,
+}
+
+impl EveryObligation {
+    /// How many there are.
+    #[must_use]
+    pub fn obligations(&self) -> usize {
+        self.obligations
+    }
 }
 
 /// A verdict and how it was come by.
@@ -122,9 +134,9 @@ pub struct Report {
 }
 
 impl Report {
-    fn unknown(why: String, start: Instant) -> Report {
+    fn unknown(why: Gap, start: Instant) -> Report {
         Report {
-            verdict: Verdict::NotProved(why),
+            verdict: Verdict::Unknown(why),
             decided: Vec::new(),
             inferred: Inferred::default(),
             graph: None,
@@ -142,11 +154,11 @@ pub fn prove(program: &Program, options: &Options, told: &(dyn Fn(&Graph, &Decid
     let start = Instant::now();
     let graph = match Graph::new(program) {
         Ok(graph) => graph,
-        Err(why) => return Report::unknown(why, start),
+        Err(why) => return Report::unknown(Gap::Unsupported(why), start),
     };
     let subject = match subject(program, &graph, options) {
         Ok(subject) => subject,
-        Err(why) => return Report::unknown(why, start),
+        Err(why) => return Report::unknown(Gap::Unsupported(why), start),
     };
     let deadline = options.time.map(|time| start + time);
     let make = || Worker::new(&subject, options.solver.clone(), options.limit, deadline);
@@ -227,16 +239,16 @@ pub(crate) fn subject<'p>(
 /// Proved, only if every obligation is, and nothing was met that has no meaning here.
 fn verdict(decided: &[Decided], expected: usize, unsupported: Option<String>) -> Verdict {
     if let Some(why) = unsupported {
-        return Verdict::NotProved(why);
+        return Verdict::Unknown(Gap::Unsupported(why));
     }
     let open = decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
     match (decided.len() == expected, open) {
-        (true, 0) => Verdict::Proved,
+        (true, 0) => Verdict::Holds(EveryObligation { obligations: expected }),
         (true, open) => {
             // Then nothing else means anything: there is no run at all.
             let blocked = |decided: &&Decided| decided.obligation.kind == Kind::Ends;
             if matches!(decided.iter().find(blocked), Some(Decided { outcome: Outcome::Open(_), .. })) {
-                return Verdict::NotProved("the initial code does not end".into());
+                return Verdict::Unknown(Gap::NoRun);
             }
             let unanswered = |decided: &Decided| match &decided.outcome {
                 Outcome::Unknown(why) => Some(why.clone()),
@@ -247,20 +259,18 @@ fn verdict(decided: &[Decided], expected: usize, unsupported: Option<String>) ->
             let late = solver::Failure::TimeUp.to_string();
             let unasked = reasons.iter().filter(|why| **why == late).count();
             if unasked > 0 {
-                return Verdict::NotProved(format!(
-                    "{late}: {unasked} of {expected} obligations have no answer"
-                ));
+                return Verdict::Unknown(Gap::Late { unasked, of: expected });
             }
             // Where nothing was found and nothing answered, that is the reason.
             let silent = reasons.len() == open;
             reasons.sort_unstable();
             reasons.dedup();
-            Verdict::NotProved(match reasons.as_slice() {
-                [why] if silent => format!("{open} of {expected} obligations have no answer: {why}"),
-                _ => format!("{open} of {expected} obligations are open"),
+            Verdict::Unknown(match reasons.as_slice() {
+                [why] if silent => Gap::Unanswered { open, of: expected, why: why.clone() },
+                _ => Gap::Open { open, of: expected },
             })
         }
-        (false, _) => Verdict::NotProved("not every obligation was decided".into()),
+        (false, _) => Verdict::Unknown(Gap::Undecided),
     }
 }
 

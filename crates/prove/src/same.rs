@@ -1,7 +1,10 @@
-//! The same abstraction in other words: a further `abs` must stand for the same state as the first wherever the invariants hold.
+//! The same abstraction in other words: a further `abs` must stand for the same state as the first wherever
+//! the invariants hold.
 //!
-//! What is asked is more than needed: the same indices count, with the same items. A proof may then go by whichever form is easier for it, and the theorem is about both: so the multiset is proved with a ghost
-//! that says which slots count, and the predicate of Travkin, Wehrheim and Schellhorn (2012), which looks at locks and has a quantifier inside, is shown to say the same.
+//! What is asked is more than needed: the same indices count, with the same items. A proof may then go by
+//! whichever form is easier for it, and the theorem is about both: so the multiset is proved with a ghost
+//! that says which slots count, and the predicate of Travkin, Wehrheim and Schellhorn (2012), which looks at
+//! locks and has a quantifier inside, is shown to say the same.
 
 use linpoint_lang::Program;
 

@@ -1,7 +1,8 @@
 //! A solver as a process: SMT-LIB over a pipe, one answer at a time.
 //!
-//! Nothing is believed but a plain `unsat`, `sat` or `unknown` between two marks of our own: an error message, a second answer, silence beyond the limit or a
-//! process that ends is an [`Failure`], and the question stays open. Terms are defined once and then named, so a question is short.
+//! Nothing is believed but a plain `unsat`, `sat` or `unknown` between two marks of our own: an error
+//! message, a second answer, silence beyond the limit or a process that ends is an [`Failure`], and the
+//! question stays open. Terms are defined once and then named, so a question is short.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -98,7 +99,8 @@ pub struct Solver {
 }
 
 impl Solver {
-    /// Starts one. `limit` is for one answer; `plain`, that all questions will be without quantifiers, products and remainders.
+    /// Starts one. `limit` is for one answer; `plain`, that all questions will be without quantifiers,
+    /// products and remainders.
     pub fn start(program: &Program, limit: Duration, plain: bool) -> Result<Solver, Failure> {
         let failed =
             |error: std::io::Error| Failure::Start(program.path.display().to_string(), error.to_string());
@@ -183,8 +185,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Are all claims true together for some values? The question stays open until [`Solver::close`]; `wanted` are the terms
-    /// that [`Solver::values`] may be asked for.
+    /// Are all claims true together for some values? The question stays open until [`Solver::close`];
+    /// `wanted` are the terms that [`Solver::values`] may be asked for.
     pub fn check(&mut self, terms: &Terms, claims: &[Term], wanted: &[Term]) -> Result<Answer, Failure> {
         for term in claims.iter().chain(wanted) {
             self.define(terms, *term);

@@ -1,4 +1,5 @@
-//! What expressions and steps mean in formulas. The same cases, in the same order, as the interpreter (`linpoint_lang::interp`).
+//! What expressions and steps mean in formulas. The same cases, in the same order, as the interpreter
+//! (`linpoint_lang::interp`).
 
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::program::{
@@ -261,7 +262,8 @@ impl World<'_> {
         pointer
     }
 
-    /// Takes an edge. `marks` says for each linearization point whether its condition holds; `given`, that points do not count.
+    /// Takes an edge. `marks` says for each linearization point whether its condition holds; `given`, that
+    /// points do not count.
     pub fn take(
         &mut self,
         op: OpId,

@@ -1,7 +1,9 @@
 //! What functions and constants of formulas stand for.
 //!
-//! A symbol is found by what it stands for, never by text. Names of the program may be anything, and two things that were given the same text would be one thing to the solver: a local called `result` once
-//! was the result that a linearization point said. So a key is a value with a case for each kind of thing, and the solver is given numbers. The text that a symbol also has is for people only.
+//! A symbol is found by what it stands for, never by text. Names of the program may be anything, and two
+//! things that were given the same text would be one thing to the solver: a local called `result` once was
+//! the result that a linearization point said. So a key is a value with a case for each kind of thing, and
+//! the solver is given numbers. The text that a symbol also has is for people only.
 
 use linpoint_lang::program::{GlobalId, LocalId, OpId, RecordId, SizeId};
 

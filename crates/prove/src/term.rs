@@ -1,8 +1,9 @@
 //! Formulas: integers, truth values, functions without a meaning of their own, and quantifiers over integers.
 //!
-//! Terms are kept once each (hash-consing), so equal terms are equal numbers and a cache by number is a cache by content. Building a term
-//! simplifies what is plain: constants, double negation, nested conjunctions. A bound variable is named by the depth of its quantifier; only
-//! terms without bound variables are ever put in for one, so nothing is captured.
+//! Terms are kept once each (hash-consing), so equal terms are equal numbers and a cache by number is a cache
+//! by content. Building a term simplifies what is plain: constants, double negation, nested conjunctions. A
+//! bound variable is named by the depth of its quantifier; only terms without bound variables are ever put in
+//! for one, so nothing is captured.
 
 use std::time::Instant;
 
@@ -27,8 +28,8 @@ pub enum Sort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Symbol(pub u32);
 
-/// What the arguments of functions range over: indices of arrays of one length, records of one kind, processes. Universal hypotheses
-/// are put to use at the terms of the family that their variable belongs to.
+/// What the arguments of functions range over: indices of arrays of one length, records of one kind,
+/// processes. Universal hypotheses are put to use at the terms of the family that their variable belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Family(pub u16);
 
@@ -163,7 +164,8 @@ impl Terms {
         }
     }
 
-    /// Was the deadline reached while terms were made? Then some may be cut short, and nothing may be asked with them.
+    /// Was the deadline reached while terms were made? Then some may be cut short, and nothing may be asked
+    /// with them.
     pub fn is_late(&self) -> bool {
         self.late
     }

@@ -1,11 +1,14 @@
 //! Values as words: what is the same in a formula must be the same in a history.
 //!
-//! A built-in specification knows values, and a program has words of different types: the word 1 is `true`, the second variant of an enum, or the number 1, and these are three different values
-//! (`linpoint_model::result_value`). A word stands for a value as long as all values that go into an object and come out of it are of one class. Otherwise there is no verdict: a register that takes truth values
-//! and gives numbers would be proved, and is wrong.
+//! A built-in specification knows values, and a program has words of different types: the word 1 is `true`,
+//! the second variant of an enum, or the number 1, and these are three different values
+//! (`linpoint_model::result_value`). A word stands for a value as long as all values that go into an object
+//! and come out of it are of one class. Otherwise there is no verdict: a register that takes truth values and
+//! gives numbers would be proved, and is wrong.
 //!
-//! Results of operations are lists of words: [`result_types`] says of which types, one to one. A tuple that may be `none` has a truth value in front that says whether it is, because no word of its parts is
-//! left for that: `some((none, 0))` is not `none`.
+//! Results of operations are lists of words: [`result_types`] says of which types, one to one. A tuple that
+//! may be `none` has a truth value in front that says whether it is, because no word of its parts is left for
+//! that: `some((none, 0))` is not `none`.
 
 use linpoint_history::{Builtin, Shape, Spec as _, Value};
 use linpoint_lang::Program;
@@ -97,7 +100,8 @@ pub fn result_types(ty: &ResultType) -> Vec<Type> {
 }
 
 impl World<'_> {
-    /// A result as a list of words, from the values of its parts; one value alone is `none`, where a tuple is due.
+    /// A result as a list of words, from the values of its parts; one value alone is `none`, where a tuple is
+    /// due.
     pub fn result(&mut self, ty: &ResultType, values: Vec<Term>) -> Vec<Term> {
         let types = result_types(ty);
         let whole = values.len() == ty.parts.len();

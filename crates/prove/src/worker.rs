@@ -77,7 +77,8 @@ impl<'s, 'p> Worker<'s, 'p> {
         }
     }
 
-    /// Is time up? Formulas that were made meanwhile may be cut short: none of them is ever asked, and none is taken as plainly true.
+    /// Is time up? Formulas that were made meanwhile may be cut short: none of them is ever asked, and none
+    /// is taken as plainly true.
     pub fn is_late(&self) -> bool {
         self.world.terms.is_late() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
@@ -167,7 +168,8 @@ impl<'s, 'p> Worker<'s, 'p> {
         }
     }
 
-    /// Goals of an obligation that do not follow and are guesses. Every goal that fails is left out, and what is left asked again.
+    /// Goals of an obligation that do not follow and are guesses. Every goal that fails is left out, and what
+    /// is left asked again.
     pub fn falsify(&mut self, facts: &Facts, obligation: Obligation) -> Vec<Goal> {
         if self.is_late() {
             return Vec::new();

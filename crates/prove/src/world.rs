@@ -1,8 +1,10 @@
 //! The program's state in formulas: shared variables, records, and the locals of processes.
 //!
-//! A shared variable is a constant, an array a function from its index, a field a function from the record, a local a function from the process. Memory
-//! after some writes is a function with a list of changes; reading it compares the index with each of them. All is integers and truth values: `none` is the
-//! word the interpreter uses for it, variants and threads are numbers. Numbers have no limits here; see `docs/soundness.md`.
+//! A shared variable is a constant, an array a function from its index, a field a function from the record, a
+//! local a function from the process. Memory after some writes is a function with a list of changes; reading
+//! it compares the index with each of them. All is integers and truth values: `none` is the word the
+//! interpreter uses for it, variants and threads are numbers. Numbers have no limits here; see
+//! `docs/soundness.md`.
 
 use linpoint_lang::Program;
 use linpoint_lang::program::{Expr, GlobalId, LocalId, NONE, OpId, RecordId, SizeId, Type};
@@ -82,7 +84,8 @@ pub struct World<'p> {
     fresh: u32,
 }
 
-/// Locals from here on stand for the parts of the result that a linearization point said. Operations have far fewer of their own (`lower/place.rs` of the language).
+/// Locals from here on stand for the parts of the result that a linearization point said. Operations have far
+/// fewer of their own (`lower/place.rs` of the language).
 pub const RESULT: u16 = 60_000;
 
 /// Locals from here on stand for what parameters were when the operation was called.

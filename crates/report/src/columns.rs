@@ -12,14 +12,15 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Events in order of time, calls before returns at equal stamps, except that an operation's process has returned from
-    /// its last; each as far left as the widths of the bars allow.
+    /// Events in order of time, calls before returns at equal stamps, except that an operation's process has
+    /// returned from its last; each as far left as the widths of the bars allow.
     pub fn new(bars: &[Bar], widths: &[usize]) -> Columns {
         let returns: HashSet<(usize, i64)> =
             bars.iter().filter_map(|bar| Some((bar.lane, bar.ret?))).collect();
         let mut events: Vec<(i64, u8, usize)> = Vec::new();
         for (index, bar) in bars.iter().enumerate() {
-            // A call at the stamp of its process's last return comes after the other calls there: these overlap both.
+            // A call at the stamp of its process's last return comes after the other calls there: these
+            // overlap both.
             events.push((bar.call, u8::from(returns.contains(&(bar.lane, bar.call))), index));
             if let Some(ret) = bar.ret {
                 events.push((ret, RETURN, index));

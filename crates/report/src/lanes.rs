@@ -7,10 +7,11 @@
 //!                                        5             6
 //! ```
 //!
-//! Distances mean nothing, order means everything: the columns of calls and returns are as close as the texts allow, and two bars
-//! overlap in the drawing iff the operations do in time. The stamps of calls and returns stand under the ends of the bars, or, where they do not fit
-//! there, in a legend. Where a drawing would be wider than the terminal, bars carry letters, and the legend says what they are; where even that is too wide, it is cut into
-//! bands, one under the other, and a bar that goes on in the next has no end.
+//! Distances mean nothing, order means everything: the columns of calls and returns are as close as the texts
+//! allow, and two bars overlap in the drawing iff the operations do in time. The stamps of calls and returns
+//! stand under the ends of the bars, or, where they do not fit there, in a legend. Where a drawing would be
+//! wider than the terminal, bars carry letters, and the legend says what they are; where even that is too
+//! wide, it is cut into bands, one under the other, and a bar that goes on in the next has no end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

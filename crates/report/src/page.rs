@@ -2,9 +2,11 @@
 //!
 //! # Why values cannot become code
 //!
-//! The data is JSON in a `<script>` that is not run. Inside it `<`, `>`, `&`, U+2028 and U+2029 are written as escapes of JSON, so that no value can end the element; quotes and control
-//! characters are escaped by JSON itself. The script puts texts on the page as text nodes only. A policy in the page's head allows the one style and the one script whose
-//! hashes it names, and no request to anywhere: what slipped through would not run, and could tell nobody.
+//! The data is JSON in a `<script>` that is not run. Inside it `<`, `>`, `&`, U+2028 and U+2029 are written
+//! as escapes of JSON, so that no value can end the element; quotes and control characters are escaped by
+//! JSON itself. The script puts texts on the page as text nodes only. A policy in the page's head allows the
+//! one style and the one script whose hashes it names, and no request to anywhere: what slipped through would
+//! not run, and could tell nobody.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -83,7 +85,8 @@ fn as_data(json: &str) -> String {
     out
 }
 
-/// Text between tags or in an attribute. Control characters that HTML has no place for are shown as a replacement.
+/// Text between tags or in an attribute. Control characters that HTML has no place for are shown as a
+/// replacement.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -104,12 +107,12 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Verdict;
+    use crate::view::VerdictKind;
 
     #[test]
     fn a_value_cannot_end_the_data() {
         let evil = "</script><script>alert(1)</script><!--\u{2028}\u{0}\"'";
-        let mut view = View::new(Verdict::Violated, "violated", evil);
+        let mut view = View::new(VerdictKind::Violated, "violated", evil);
         view.text = evil.to_owned();
         let page = page(&view);
         assert!(!page.contains("alert(1)<"), "the value is escaped everywhere");
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_of_a_network() {
-        let page = page(&View::new(Verdict::Holds, "proved", "all"));
+        let page = page(&View::new(VerdictKind::Holds, "proved", "all"));
         for word in ["http://", "https://", "src=", "@import", "url("] {
             let found = page.replace("http://www.w3.org/2000/svg", "").replace("url(#", "");
             assert!(!found.contains(word), "{word}");

@@ -1,7 +1,7 @@
 //! View data as one SVG picture, for a paper or an issue: the history's bars, and the run's steps under them.
 //!
-//! The layout is the terminal's: distances mean nothing, order means everything. Plain shapes, black on white, fonts by family only; what is impossible is hatched and has a
-//! cross, so nothing depends on colour.
+//! The layout is the terminal's: distances mean nothing, order means everything. Plain shapes, black on
+//! white, fonts by family only; what is impossible is hatched and has a cross, so nothing depends on colour.
 
 use std::fmt::Write as _;
 

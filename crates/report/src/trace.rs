@@ -1,7 +1,8 @@
 //! View data as a Chrome trace: a JSON file that Perfetto and `chrome://tracing` open.
 //!
-//! An operation is a slice from call to return on its process's track; a pending one goes on to the end. A step of a run is a slice of one unit, and one that
-//! is wrong, or impossible, has a mark of its own. Trace viewers count microseconds; here they are whatever the stamps were, counted from the first.
+//! An operation is a slice from call to return on its process's track; a pending one goes on to the end. A
+//! step of a run is a slice of one unit, and one that is wrong, or impossible, has a mark of its own. Trace
+//! viewers count microseconds; here they are whatever the stamps were, counted from the first.
 
 use serde_json::{Value as Json, json};
 

@@ -1,10 +1,12 @@
 //! View data: what a page, a picture or a trace is made from, as plain values.
 //!
-//! Engines turn what they found into a [`View`]; everything in this crate draws a [`View`] and knows nothing else. It is written as JSON with a version
-//! (`docs/view-data.md` has the fields), so that a page can be made by anybody who can write JSON.
+//! Engines turn what they found into a [`View`]; everything in this crate draws a [`View`] and knows nothing
+//! else. It is written as JSON with a version (`docs/view-data.md` has the fields), so that a page can be
+//! made by anybody who can write JSON.
 //!
-//! A view has parts, and each is there or not: a [`History`] (bars in lanes), a [`Run`] (steps in columns, memory beside them), [`Claim`]s about a run, a
-//! [`Comparison`] of two views, a [`Proof`] (a table of obligations) and [`Shapes`] (abstract heaps).
+//! A view has parts, and each is there or not: a [`History`] (bars in lanes), a [`Run`] (steps in columns,
+//! memory beside them), [`Claim`]s about a run, a [`Comparison`] of two views, a [`Proof`] (a table of
+//! obligations) and [`Shapes`] (abstract heaps).
 
 pub mod claim;
 pub mod comparison;
@@ -12,12 +14,14 @@ pub mod history;
 pub mod proof;
 pub mod run;
 pub mod shape;
+mod word;
 
 use serde::{Deserialize, Serialize};
 
 pub use claim::{Claim, Term};
 pub use comparison::{Comparison, Entry, Write};
 pub use history::{Bar, History, Next, Order};
+pub use linpoint_verdict::VerdictKind;
 pub use proof::{Cell, Countermodel, Outcome, Process, Proof, Row, Slot};
 pub use run::{Field, Memory, Node, Run, Step, StepKind, Variable};
 pub use shape::{Duo, Edge, ShapeNode, Shapes, Structure};
@@ -31,7 +35,8 @@ pub struct View {
     /// The version of this form: [`VERSION`].
     pub version: u32,
     /// What came out.
-    pub verdict: Verdict,
+    #[serde(with = "word::Word")]
+    pub verdict: VerdictKind,
     /// The verdict in the words of the command: `not linearizable`, `proved`.
     pub word: String,
     /// What is the matter, in one sentence.
@@ -64,19 +69,6 @@ pub struct View {
     pub text: String,
 }
 
-/// The three verdicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// It is as it should be, as far as [`Summary::rests_on`] goes.
-    Holds,
-    /// It is not.
-    Violated,
-    /// Not decided.
-    #[default]
-    Unknown,
-}
-
 /// What was looked at, why the verdict can be believed, and where it ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
@@ -105,7 +97,7 @@ pub struct Source {
 
 impl View {
     /// A view with a verdict and no parts.
-    pub fn new(verdict: Verdict, word: &str, headline: &str) -> View {
+    pub fn new(verdict: VerdictKind, word: &str, headline: &str) -> View {
         View {
             version: VERSION,
             verdict,

@@ -1,5 +1,6 @@
-//! The structures of proofs against the interpreter: `cargo run --release -p linpoint-shape --example audit -- 100000 1000000 corpus/correct/*.lin`, so many states of
-//! random runs and so many random heaps for each program that is proved.
+//! The structures of proofs against the interpreter: `cargo run --release -p linpoint-shape --example audit --
+//! 100000 1000000 corpus/correct/*.lin`, so many states of random runs and so many random heaps for each
+//! program that is proved.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ fn main() {
         let (programs, _) = linpoint_lang::compile(&text);
         let program = programs.first().expect("an object");
         let settings = Settings { time: Some(Duration::from_secs(300)), ..Settings::default() };
-        let Verdict::Proved(proof) = prove(program, &settings).verdict else { continue };
+        let Verdict::Holds(proof) = prove(program, &settings).verdict else { continue };
         let Invariant::Views(found) = &proof.invariant else { continue };
         let layout = Layout::new(program).expect("it was proved");
         let views = refine::forget(&layout, &found.views).expect("it fits");

@@ -1,4 +1,5 @@
-//! Looks up concrete states by the million: `cargo run --release -p linpoint-shape --example cover -- ALGO.lin 1000000`.
+//! Looks up concrete states by the million: `cargo run --release -p linpoint-shape --example cover --
+//! ALGO.lin 1000000`.
 
 use std::time::{Duration, Instant};
 
@@ -20,9 +21,9 @@ fn main() {
     let report = prove(program, &settings);
     println!("{file}: {} structures, {} candidates, {:?}", report.structures, report.tried, report.elapsed);
     let proof = match report.verdict {
-        Verdict::Proved(proof) => proof,
-        Verdict::Refuted(_) => return println!("{file}: refuted"),
-        Verdict::NotProved(gap) => {
+        Verdict::Holds(proof) => proof,
+        Verdict::Violated(_) => return println!("{file}: refuted"),
+        Verdict::Unknown(gap) => {
             let at = gap.halt.map(|halt| halt.at);
             return println!("{file}: not proved: {}, at {at:?}", gap.reason);
         }

@@ -1,7 +1,9 @@
-//! What is proved has no counterexample with three threads that call two operations each: every program given that the analysis proves is explored.
+//! What is proved has no counterexample with three threads that call two operations each: every program given
+//! that the analysis proves is explored.
 //!
-//! `cargo run --release -p linpoint-shape --example explored -- 3600 corpus/correct/*.lin`: seconds for each exploration, then programs. It fails if a program that is proved
-//! is wrong, and says of each whether every run was seen.
+//! `cargo run --release -p linpoint-shape --example explored -- 3600 corpus/correct/*.lin`: seconds for each
+//! exploration, then programs. It fails if a program that is proved is wrong, and says of each whether every
+//! run was seen.
 
 use std::time::Duration;
 
@@ -19,7 +21,7 @@ fn main() {
         let Some(program) = programs.first() else { panic!("{file}: no object") };
         let settings = Settings { time: Some(Duration::from_secs(300)), ..Settings::default() };
         let report = prove(program, &settings);
-        if !matches!(report.verdict, prove::Verdict::Proved(_)) {
+        if !matches!(report.verdict, prove::Verdict::Holds(_)) {
             println!("{file}: not proved; passed over");
             continue;
         }
@@ -27,7 +29,7 @@ fn main() {
         let bounds = Bounds { time: Some(time), memory: 6 << 30, ..Bounds::default() };
         let explored = explore(program, &Workload::general(program, 3, 2), Mode::Anywhere, &bounds);
         let outcome = match &explored.verdict {
-            Verdict::Holds => {
+            Verdict::Holds(_) => {
                 whole += 1;
                 "every run is linearizable".to_owned()
             }

@@ -1,4 +1,5 @@
-//! Attacks the prover with every mutant of programs: `cargo run --release -p linpoint-shape --example mutants -- corpus/correct/*.lin`.
+//! Attacks the prover with every mutant of programs: `cargo run --release -p linpoint-shape --example mutants --
+//! corpus/correct/*.lin`.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Abstract steps against the interpreter on random heaps, by the million: `cargo run --release -p linpoint-shape --example samples -- 1000000 1 ALGO.lin …`.
+//! Abstract steps against the interpreter on random heaps, by the million: `cargo run --release -p
+//! linpoint-shape --example samples -- 1000000 1 ALGO.lin …`.
 
 use std::time::Instant;
 

@@ -1,13 +1,17 @@
 //! The structures of a proof against the interpreter: states that they stand for, one step further.
 //!
-//! The closure of a certificate ([`crate::views::is_inductive`]) is found with the same abstract steps as the proof. This is a second opinion that uses none of them: concrete
-//! states are made, and those of which every thread's part is covered by a view are *inside*. From there, whatever a thread does must lead inside again and must not go wrong. A thread that is between two steps which others
-//! can notice is in no view; it goes on alone until it is, and nobody else may see a difference meanwhile.
+//! The closure of a certificate ([`crate::views::is_inductive`]) is found with the same abstract steps as the
+//! proof. This is a second opinion that uses none of them: concrete states are made, and those of which every
+//! thread's part is covered by a view are *inside*. From there, whatever a thread does must lead inside again
+//! and must not go wrong. A thread that is between two steps which others can notice is in no view; it goes
+//! on alone until it is, and nobody else may see a difference meanwhile.
 //!
 //! A proof for so many threads is looked at in the same way, with structures that show all of them.
 //!
-//! States come from two sources: runs of three threads that take random steps, for as long as one likes; and random heaps of two threads, reachable or not, of which those are taken that the views stand for. What steps do and what a structure
-//! should say of a state is code of its own ([`crate::concrete`]); only the layout of masks is shared.
+//! States come from two sources: runs of three threads that take random steps, for as long as one likes; and
+//! random heaps of two threads, reachable or not, of which those are taken that the views stand for. What
+//! steps do and what a structure should say of a state is code of its own ([`crate::concrete`]); only the
+//! layout of masks is shared.
 
 use crate::concrete::{Concrete, Dice, World};
 use crate::exec::Points;
@@ -90,7 +94,7 @@ pub fn audit(
     seed: u64,
     amount: &Amount,
 ) -> Result<Audit, String> {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let mut found = Audit::default();
     let threads = match inside {
         Inside::Views(_) => THREADS,
@@ -204,7 +208,8 @@ impl<'a, 'p> Auditor<'a, 'p> {
             let mut alone = 0;
             while let Some(state) = open.pop() {
                 found.steps += 1;
-                // By their values the records of the two sides know each other: a second record with one value is left out.
+                // By their values the records of the two sides know each other: a second record with one
+                // value is left out.
                 if !self.world.is_distinct(&state) || !self.world.is_small(&state) {
                     continue;
                 }

@@ -1,7 +1,11 @@
 //! A proof as a text: the structures that no step leads out of.
 //!
-//! Lines say what is proved, what is told apart and where operations take effect, then one line a structure: `view` or `record PC EDGE`, shared scalars, the thread, and each node as `mask/row/other`. Numbers are hexadecimal. Reading it back needs the same
-//! program; [`recheck`] then goes through all steps once and believes nothing: views and records from the text, steps from the program. The steps themselves are compared with the interpreter's on random heaps, and the structures with its states by code that shares none of them ([`mod@crate::audit`]).
+//! Lines say what is proved, what is told apart and where operations take effect, then one line a structure:
+//! `view` or `record PC EDGE`, shared scalars, the thread, and each node as `mask/row/other`. Numbers are
+//! hexadecimal. Reading it back needs the same program; [`recheck`] then goes through all steps once and
+//! believes nothing: views and records from the text, steps from the program. The steps themselves are
+//! compared with the interpreter's on random heaps, and the structures with its states by code that shares
+//! none of them ([`mod@crate::audit`]).
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -74,7 +78,8 @@ fn line(s: &Structure) -> String {
     out
 }
 
-/// Reads a certificate and checks that it is a proof of the program, by all means that there are: how many views and records it has.
+/// Reads a certificate and checks that it is a proof of the program, by all means that there are: how many
+/// views and records it has.
 ///
 /// # Errors
 /// What is wrong with the text, or with the proof; or that the time is up.
@@ -161,7 +166,8 @@ fn read<'p>(program: &'p Program, text: &str, until: Option<Instant>) -> Result<
     Ok(Read { layout, points, precision, found })
 }
 
-/// Both against the interpreter: the steps that the closure was found with, on random heaps; and the structures themselves, without these steps.
+/// Both against the interpreter: the steps that the closure was found with, on random heaps; and the
+/// structures themselves, without these steps.
 fn audited(layout: &Layout<'_>, points: &Points, precision: &Precision, found: &Found) -> Result<(), String> {
     let program = without_queries(layout.program);
     let plain = Layout::of(&program, layout.object, layout.roles.clone())?;

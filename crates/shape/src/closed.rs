@@ -1,6 +1,7 @@
 //! The separate recheck of a proof for any number of threads: that no step leads out of its views.
 //!
-//! Every view's own steps, and every record's step to every heap that some view shows, once, with nothing added.
+//! Every view's own steps, and every record's step to every heap that some view shows, once, with nothing
+//! added.
 
 use std::time::Instant;
 

@@ -1,8 +1,10 @@
 //! The same semantics on concrete states, slow and obvious: the oracle of the tests.
 //!
-//! A concrete state is the interpreter's, with the reference beside it as plain values. Each inserted value is new, so a record and its counterpart in the reference know each other
-//! by their value. [`World::seen_by`] is what a structure should say about a state: the abstraction function. The tests walk through concrete states in every order of
-//! steps and ask of each whether the analysis covers it. Nothing here is shared with the abstract steps but the layout of masks.
+//! A concrete state is the interpreter's, with the reference beside it as plain values. Each inserted value
+//! is new, so a record and its counterpart in the reference know each other by their value.
+//! [`World::seen_by`] is what a structure should say about a state: the abstraction function. The tests walk
+//! through concrete states in every order of steps and ask of each whether the analysis covers it. Nothing
+//! here is shared with the abstract steps but the layout of masks.
 
 mod random;
 mod seen;
@@ -58,7 +60,8 @@ pub struct Concrete {
     offers: BTreeMap<usize, usize>,
     /// Values that were taken as offers, and the offers: they were never in the list.
     met: BTreeMap<Word, usize>,
-    /// Locks of records that a thread kept when an operation of its returned, and the thread. A structure shows a thread at rest without locks, and knows no more of these.
+    /// Locks of records that a thread kept when an operation of its returned, and the thread. A structure
+    /// shows a thread at rest without locks, and knows no more of these.
     kept: BTreeMap<(usize, usize), usize>,
     calls: Vec<u8>,
     fresh: Word,
@@ -267,7 +270,8 @@ impl<'a, 'p> World<'a, 'p> {
         }
     }
 
-    /// Who made which record, where places are used again: until a shared pointer or the link of a record that is not such a one is made to lead to it.
+    /// Who made which record, where places are used again: until a shared pointer or the link of a record
+    /// that is not such a one is made to lead to it.
     fn made(
         &self,
         from: &Concrete,

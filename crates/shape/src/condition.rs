@@ -1,7 +1,9 @@
 //! Conditions: what is known once one holds, found without going through everything that a link may lead to.
 //!
-//! A comparison of a link with a pointer asks one thing only: does the link lead to that record? A pointer is a name, so its node is one record, and there are two ways: the link leads there, and the row is that
-//! node; or it does not, and the row is the rest. Nothing has to be split for that. A condition that is assumed keeps the way in which it holds; the others are not tried.
+//! A comparison of a link with a pointer asks one thing only: does the link lead to that record? A pointer is
+//! a name, so its node is one record, and there are two ways: the link leads there, and the row is that node;
+//! or it does not, and the row is the rest. Nothing has to be split for that. A condition that is assumed
+//! keeps the way in which it holds; the others are not tried.
 
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::program::{Expr, Place, Type};

@@ -1,7 +1,8 @@
 //! The net under the analysis: are all concrete states covered?
 //!
-//! Concrete states are visited breadth first, steps taken singly and in every order. Of each state, what every thread that is between two steps which others can notice sees must be covered by a
-//! view; and if all threads are, the whole state by a structure of the analysis of so many threads.
+//! Concrete states are visited breadth first, steps taken singly and in every order. Of each state, what
+//! every thread that is between two steps which others can notice sees must be covered by a view; and if all
+//! threads are, the whole state by a structure of the analysis of so many threads.
 
 use rustc_hash::FxHashSet;
 
@@ -20,7 +21,8 @@ pub struct Coverage {
     pub missed: usize,
 }
 
-/// Visits concrete states, at most so many, and looks each up: in `views`, if given, thread by thread; in `whole`, if given, all threads at once.
+/// Visits concrete states, at most so many, and looks each up: in `views`, if given, thread by thread; in
+/// `whole`, if given, all threads at once.
 ///
 /// # Errors
 /// A run of the program that goes wrong.

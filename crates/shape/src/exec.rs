@@ -1,10 +1,12 @@
 //! What one step of a program does to a structure: the interpreter, abstractly.
 //!
-//! It follows `linpoint_lang::interp` action by action. Where a structure leaves open what happens (which record a link leads to, how two keys compare), a
-//! [`Choices`] decides, and the step is run once for each way. Reading a link is the only place where nodes are split: see [`Exec::target`].
+//! It follows `linpoint_lang::interp` action by action. Where a structure leaves open what happens (which
+//! record a link leads to, how two keys compare), a [`Choices`] decides, and the step is run once for each
+//! way. Reading a link is the only place where nodes are split: see [`Exec::target`].
 //!
-//! Values that are not modelled (numbers, enums, threads) are *anything*: each use of one goes every way. What could go wrong without being seen, and what would
-//! change the meaning of the structure, stops the analysis with a reason ([`Stop::Unsupported`]).
+//! Values that are not modelled (numbers, enums, threads) are *anything*: each use of one goes every way.
+//! What could go wrong without being seen, and what would change the meaning of the structure, stops the
+//! analysis with a reason ([`Stop::Unsupported`]).
 
 use linpoint_lang::interp::Choices;
 use linpoint_lang::program::{Action, Exit, Expr, MarkKind, Word};

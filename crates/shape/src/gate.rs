@@ -1,16 +1,23 @@
-//! What stands between a proof and its being told: two looks at it by code that shares no abstract step with it.
+//! What stands between a proof and its being told: two looks at it by code that shares no abstract step with
+//! it.
 //!
-//! - The *audit* ([`mod@crate::audit`]): concrete states that the structures of the proof stand for, one step of the interpreter further, must be among these structures again.
-//! - A *second opinion* ([`linpoint_model::second_opinion_noting`]): small clients of the scope, and the program's own, are explored without any reduction. No proof is told while a run refutes it.
+//! - The *audit* ([`mod@crate::audit`]): concrete states that the structures of the proof stand for, one step
+//!   of the interpreter further, must be among these structures again.
+//! - A *second opinion* ([`linpoint_model::second_opinion_noting`]): small clients of the scope, and the
+//!   program's own, are explored without any reduction. No proof is told while a run refutes it.
 //!
-//! Both are bounded by an amount of work, so the same program is looked at the same way each time, and by a time, for machines that are busy. They run side by side. Where that work was not done, no proof is told, so that more time never makes a refutation of what was proved; only where it takes more than ten seconds, a tenth of it will do. Nor is one told of
-//! which nothing can be seen: where no operation returns in any run, every answer is right.
+//! Both are bounded by an amount of work, so the same program is looked at the same way each time, and by a
+//! time, for machines that are busy. They run side by side. Where that work was not done, no proof is told,
+//! so that more time never makes a refutation of what was proved; only where it takes more than ten seconds,
+//! a tenth of it will do. Nor is one told of which nothing can be seen: where no operation returns in any
+//! run, every answer is right.
 
 use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
 use linpoint_lang::interp::ErrorKind;
-use linpoint_model::{Agreement, Budget, Explored, Noted, Verdict, Workload, second_opinion_noting};
+use linpoint_model::{Agreement, Budget, Noted, Workload, second_opinion_noting};
+use linpoint_verdict::Counterexample;
 
 use crate::audit::{Amount, Inside, audit};
 use crate::exec::Points;
@@ -38,7 +45,7 @@ const CLIENTS: [(usize, u32); 5] = [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2)];
 #[derive(Debug)]
 pub(crate) enum Objection {
     /// A run shows that the program is wrong.
-    Run(Box<Refutation>),
+    Run(Counterexample<Box<Refutation>>),
     /// Its structures do not stand for all states.
     Structures(String),
     /// Too little was looked at, or there is nothing to look at.
@@ -73,7 +80,6 @@ pub(crate) fn explored(
     scope: Scope,
     time: Duration,
 ) -> Result<Noted, Objection> {
-    let start = Instant::now();
     let mut workloads = scope.workloads(named, Some(&layout.roles), &CLIENTS);
     let own = named.clients.iter().map(Workload::of);
     workloads.extend(own.filter(|own| scope.contains(Some(&layout.roles), own)));
@@ -87,19 +93,9 @@ pub(crate) fn explored(
             None => Ok(noted),
         };
     };
-    let explored = Explored {
-        verdict: Verdict::Violated(found.violation),
-        states: noted.states,
-        transitions: 0,
-        depth: 0,
-        memory: 0,
-        digest: 0,
-        distinct_data: true,
-        elapsed: start.elapsed(),
-        can_end: None,
-        disagrees: false,
-    };
-    Err(Objection::Run(Box::new(Refutation { explored, workload: found.scope.workload })))
+    let (workload, states) = (found.scope.workload, noted.states);
+    let shown = found.violation.map(|violation| Box::new(Refutation { violation, states, workload }));
+    Err(Objection::Run(shown))
 }
 
 /// Why what was seen of runs is too little to tell a proof.

@@ -1,6 +1,7 @@
 //! Heaps by number: what a view shows besides its thread.
 //!
-//! Equal heaps have one number, so that what others may do to a heap is worked out once, whoever sees it. Heaps with the same names, which may be joined for one thread, have one *frame*.
+//! Equal heaps have one number, so that what others may do to a heap is worked out once, whoever sees it.
+//! Heaps with the same names, which may be joined for one thread, have one *frame*.
 
 use crate::index::{Index, hash_of};
 use crate::interference::ANYONE;

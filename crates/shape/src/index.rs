@@ -1,6 +1,7 @@
 //! Numbers found by a hash, without a second copy of what they are numbers of.
 //!
-//! Structures are kept once, in a list; this says which of them may be equal to a given one. Whether it is, the caller looks.
+//! Structures are kept once, in a list; this says which of them may be equal to a given one. Whether it is,
+//! the caller looks.
 
 use std::hash::Hasher;
 

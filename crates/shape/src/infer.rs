@@ -1,7 +1,10 @@
 //! Where operations may take effect, if nobody says so.
 //!
-//! Answers without effect need no point, so only operations that change the abstract object do. They can take effect only in a step that writes shared memory: their own, or, if
-//! others help, the step that makes a shared pointer lead to their record; or both an insertion and the operation that takes its offer, in the step that takes the offer off a shared pointer. Each combination is tried; a wrong one fails at once, and a right one is a proof, however it was come by.
+//! Answers without effect need no point, so only operations that change the abstract object do. They can take
+//! effect only in a step that writes shared memory: their own, or, if others help, the step that makes a
+//! shared pointer lead to their record; or both an insertion and the operation that takes its offer, in the
+//! step that takes the offer off a shared pointer. Each combination is tried; a wrong one fails at once, and
+//! a right one is a proof, however it was come by.
 
 use std::collections::BTreeSet;
 

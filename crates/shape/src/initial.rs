@@ -1,4 +1,5 @@
-//! The structure of the initial state: the program's own initial code is run, and what it leaves is abstracted.
+//! The structure of the initial state: the program's own initial code is run, and what it leaves is
+//! abstracted.
 
 use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{Expr, Place, Type};

@@ -1,8 +1,10 @@
 //! What others' steps do to a view, worked out for all threads that see the same heap.
 //!
-//! A step of another thread does not ask where the thread is whose view it changes: only what it sees, and which answers without effect are right afterwards. So it is worked out with a
-//! *probe* in place of the thread, which notes what is right afterwards for whatever operation ([`Exec::note_moment`](crate::exec::Exec)); [`shaken`] then says
-//! what that means to a thread. Views of the same heap, at whatever control points, share the work.
+//! A step of another thread does not ask where the thread is whose view it changes: only what it sees, and
+//! which answers without effect are right afterwards. So it is worked out with a *probe* in place of the
+//! thread, which notes what is right afterwards for whatever operation
+//! ([`Exec::note_moment`](crate::exec::Exec)); [`shaken`] then says what that means to a thread. Views of the
+//! same heap, at whatever control points, share the work.
 
 use crate::exec::Alarm;
 use crate::layout::{Layout, Mask, Role, STRANGER, Scalar};
@@ -37,7 +39,8 @@ pub(crate) fn interference(
             Ok(Ways::After(after)) => {
                 for (mut next, _) in after {
                     project(layout, &mut next);
-                    // What the heap stands for anyway is no news to whoever sees it, unless there is something to note.
+                    // What the heap stands for anyway is no news to whoever sees it, unless there is
+                    // something to note.
                     if next.canon(layout).is_ok() && !heap.covers(&next) && !out.contains(&next) {
                         out.push(next);
                     }

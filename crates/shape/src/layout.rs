@@ -1,6 +1,8 @@
-//! What a program is made of, as the engine sees it: which bit of a node's mask says what, and what is known without running it.
+//! What a program is made of, as the engine sees it: which bit of a node's mask says what, and what is known
+//! without running it.
 //!
-//! Here is also where programs are refused: what the engine does not model is never ignored, it is named as the reason why nothing can be said.
+//! Here is also where programs are refused: what the engine does not model is never ignored, it is named as
+//! the reason why nothing can be said.
 
 mod place;
 
@@ -52,7 +54,8 @@ pub enum Scalar {
     Version(u8),
 }
 
-/// Where a key stands: 0 unknown, then below all arguments, below the tracked key, equal, above, above all arguments.
+/// Where a key stands: 0 unknown, then below all arguments, below the tracked key, equal, above, above all
+/// arguments.
 pub type Class = u8;
 #[allow(missing_docs)]
 pub mod class {
@@ -85,7 +88,8 @@ pub struct Layout<'p> {
     pub shared_names: Vec<String>,
     /// The bit of each shared pointer.
     pub global_bit: Vec<Option<u32>>,
-    /// The reference's pointers (stack: top, top; queue: head, tail), or the last node below the tracked key and the node with it.
+    /// The reference's pointers (stack: top, top; queue: head, tail), or the last node below the tracked key
+    /// and the node with it.
     pub first: u32,
     /// The second of them.
     pub second: u32,
@@ -319,7 +323,8 @@ impl<'p> Layout<'p> {
         if self.program.sizes.len() > 1 || !is_constant(e) || !is_constant(lo) || !is_constant(hi) {
             return class::ANY;
         }
-        // Both sides are linear in the size, so one is below the other for all sizes if it is for none at all, and the distance does not shrink.
+        // Both sides are linear in the size, so one is below the other for all sizes if it is for none at
+        // all, and the distance does not shrink.
         let below = |a: &Expr, b: &Expr| {
             let distance = |size| value(b, size) - value(a, size);
             distance(0) > 0 && distance(1) >= distance(0)

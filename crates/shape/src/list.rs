@@ -1,13 +1,17 @@
 //! Sorted lists, cut at the tracked key.
 //!
-//! A node is *listed* if the head leads to it. The list is: nodes below the key, at most one at the key, nodes above it, the last node. Two ghost names cut it: the last
-//! node below the key (`first`), and the node at the key, or `null` (`second`). Sortedness is not assumed: a link of a listed node may only be changed in one of two ways, and the
-//! classes of the keys involved are compared each time.
-//! - **Insert:** to a node that is not listed, whose own link leads to where the link led, and whose class fits between the two.
+//! A node is *listed* if the head leads to it. The list is: nodes below the key, at most one at the key,
+//! nodes above it, the last node. Two ghost names cut it: the last node below the key (`first`), and the node
+//! at the key, or `null` (`second`). Sortedness is not assumed: a link of a listed node may only be changed
+//! in one of two ways, and the classes of the keys involved are compared each time.
+//! - **Insert:** to a node that is not listed, whose own link leads to where the link led, and whose class
+//!   fits between the two.
 //! - **Unlink:** to a listed node further on; the nodes jumped over leave the list.
 //!
-//! Everything else stops the analysis. So in every concrete state the list is a chain, unshared, without cycles, in the order of the classes; a structure that says
-//! otherwise stands for nothing. [`coerce`] takes out of rows what cannot be. (Reachability, sharing and order of Amit 2007, table A.5, are these kinds and names.)
+//! Everything else stops the analysis. So in every concrete state the list is a chain, unshared, without
+//! cycles, in the order of the classes; a structure that says otherwise stands for nothing. [`coerce`] takes
+//! out of rows what cannot be. (Reachability, sharing and order of Amit 2007, table A.5, are these kinds and
+//! names.)
 
 use crate::exec::{Done, Exec, Stop};
 use crate::layout::{Layout, class};

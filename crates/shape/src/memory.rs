@@ -1,25 +1,33 @@
 //! Memory that is given back and used again.
 //!
-//! Where a program frees records of some kind, pointers to them may be stale, and garbage collection is not assumed for them. Their nodes have three more kinds:
+//! Where a program frees records of some kind, pointers to them may be stale, and garbage collection is not
+//! assumed for them. Their nodes have three more kinds:
 //! - *freed*: the place was given back. It keeps its node while a pointer leads there;
-//! - *owned*: a place was made a record again (or for the first time), and its maker did not link it in yet. Others may have stale pointers to it. The maker's view says *mine*;
+//! - *owned*: a place was made a record again (or for the first time), and its maker did not link it in yet.
+//!   Others may have stale pointers to it. The maker's view says *mine*;
 //! - *gone*: the reference gave its value away. It has no link in the reference any more.
 //!
 //! # Why it is sound
 //!
-//! `new` takes a place that a thread shown can see and that is freed, each of them, or one that none of them can see: together these are all places. It is a step that others
-//! notice, so the same goes for the views of others: a freed place of theirs may become somebody's record. Pointers stay where they are; whoever compares, reads or writes through a stale one
-//! does so on the node as it is now. A value that was read from a place is no longer the value there: names of data move to a node of their own, together, so that equal ones stay equal.
-//! A record is freed only if its value is not in the reference, else the analysis stops; so a place that is used again is nowhere in the reference, which may forget it.
+//! `new` takes a place that a thread shown can see and that is freed, each of them, or one that none of them
+//! can see: together these are all places. It is a step that others notice, so the same goes for the views of
+//! others: a freed place of theirs may become somebody's record. Pointers stay where they are; whoever
+//! compares, reads or writes through a stale one does so on the node as it is now. A value that was read from
+//! a place is no longer the value there: names of data move to a node of their own, together, so that equal
+//! ones stay equal. A record is freed only if its value is not in the reference, else the analysis stops; so
+//! a place that is used again is nowhere in the reference, which may forget it.
 //!
-//! *Mine* is only ever a promise that the thread made the record. No record has two makers, and no record was given to two operations by the reference since it was made: views that say otherwise are not merged.
+//! *Mine* is only ever a promise that the thread made the record. No record has two makers, and no record was
+//! given to two operations by the reference since it was made: views that say otherwise are not merged.
 //!
 //! [`coerce`] takes out of rows what the reference, which is changed by its own operations only, cannot have.
 //!
 //! # Counters
 //!
-//! A shared number that only ever grows by one, from a value that is its own, is a *version* (`layout.rs`). A local that was read from it is current or stale: stale from when anyone lets it grow. Current ones are equal to it, stale ones are not. This assumes that the counter
-//! does not overflow; the interpreter calls that an error.
+//! A shared number that only ever grows by one, from a value that is its own, is a *version* (`layout.rs`). A
+//! local that was read from it is current or stale: stale from when anyone lets it grow. Current ones are
+//! equal to it, stale ones are not. This assumes that the counter does not overflow; the interpreter calls
+//! that an error.
 
 use linpoint_lang::program::Expr;
 
@@ -148,7 +156,8 @@ impl Exec<'_, '_> {
     }
 }
 
-/// Takes out of rows what the reference, a list, cannot have: its links lead to `null` and to records in it, to each from one at most, to the first from none. Fails if the structure stands for nothing.
+/// Takes out of rows what the reference, a list, cannot have: its links lead to `null` and to records in it,
+/// to each from one at most, to the first from none. Fails if the structure stands for nothing.
 pub(crate) fn coerce(layout: &Layout<'_>, s: &mut Structure) -> Result<(), Contradiction> {
     let outside = layout.uncorrelated | layout.gone | layout.freed | layout.private;
     let first: Mask = 1 << layout.first;

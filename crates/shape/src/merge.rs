@@ -1,11 +1,15 @@
 //! Two views of one state put together again: every way in which the two heaps can be one.
 //!
-//! A view is what one thread can reach: from shared variables and its own locals. In a state, each record is seen by the first thread, by the second, or by both; what
-//! only others see matters to neither. So each record of the state has an image in the first view, or none, and an image in the second, or none; the images have one kind. Merging goes through
+//! A view is what one thread can reach: from shared variables and its own locals. In a state, each record is
+//! seen by the first thread, by the second, or by both; what only others see matters to neither. So each
+//! record of the state has an image in the first view, or none, and an image in the second, or none; the
+//! images have one kind. Merging goes through
 //! - `null` and nodes with shared names: seen by both, paired by their shared names;
-//! - nodes with local names of the second: each is a node with a local name of the first, or one of the first's nameless nodes, or *beyond* what the first sees. A private node is always
-//!   beyond; a listed one never, since the head leads to it;
-//! - nodes with local names of the first that were not paired: nameless in the second, or beyond what it sees;
+//! - nodes with local names of the second: each is a node with a local name of the first, or one of the
+//!   first's nameless nodes, or *beyond* what the first sees. A private node is always beyond; a listed one
+//!   never, since the head leads to it;
+//! - nodes with local names of the first that were not paired: nameless in the second, or beyond what it
+//!   sees;
 //! - nameless nodes of the first; nameless nodes of the second beyond the first.
 //!
 //! A link leads to where both views allow it. What the first sees leads only to what the first sees.
@@ -77,7 +81,8 @@ pub(crate) fn merge(
     work.fits
 }
 
-/// The mask of a record with these two images; `None` if both threads would hold its lock, or have made it for an offer.
+/// The mask of a record with these two images; `None` if both threads would hold its lock, or have made it
+/// for an offer.
 fn pair(layout: &Layout<'_>, a: Mask, b: Mask) -> Option<Mask> {
     let mut one = layout.held(0);
     if layout.offer_kind != 0 {

@@ -25,7 +25,8 @@ pub struct Attack {
     pub proved: usize,
 }
 
-/// Tries to prove every mutant, each for so long; what is proved is explored, for so long, and so many of its concrete states are looked up.
+/// Tries to prove every mutant, each for so long; what is proved is explored, for so long, and so many of its
+/// concrete states are looked up.
 ///
 /// # Errors
 /// A mutant that is proved, and wrong.
@@ -46,7 +47,7 @@ pub fn attack(
                 reserve: SECOND_LOOK,
                 ..Settings::default()
             };
-            let Verdict::Proved(proof) = prove(&mutant, &settings).verdict else { continue };
+            let Verdict::Holds(proof) = prove(&mutant, &settings).verdict else { continue };
             covered(&mutant, &proof, states).map_err(|wrong| format!("{what}: proved, but {wrong}"))?;
             let bounds = Bounds { time: Some(explore_for), ..Bounds::default() };
             let explored = explore(&mutant, &Workload::general(&mutant, 2, 2), Mode::Anywhere, &bounds);
@@ -78,7 +79,8 @@ fn covered(program: &Program, proof: &Proof, states: usize) -> Result<(), String
     Ok(())
 }
 
-/// Every mutant of a program: one action left out, two swapped, one condition turned around or made always true.
+/// Every mutant of a program: one action left out, two swapped, one condition turned around or made always
+/// true.
 pub fn mutants(program: &Program) -> Vec<(String, Program)> {
     let mut all = Vec::new();
     let operations = program.operations.len();

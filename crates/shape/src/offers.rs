@@ -1,18 +1,25 @@
-//! Offers: an insertion that takes effect in the step of the operation that takes its value (elimination; Hendler, Shavit and Yerushalmi 2004).
+//! Offers: an insertion that takes effect in the step of the operation that takes its value (elimination;
+//! Hendler, Shavit and Yerushalmi 2004).
 //!
-//! An *offer* is a record with a value and no link, in which an insertion puts its argument for others to take. While the operation took no effect the offer is *live*: it is uncorrelated, and its owner's
-//! view has a name for it. A taking operation may take a live offer: first the owner's insertion takes effect, then its own operation, in one step; the reference is afterwards what it was before, and both are right,
-//! since a stack gives back what was pushed last.
+//! An *offer* is a record with a value and no link, in which an insertion puts its argument for others to
+//! take. While the operation took no effect the offer is *live*: it is uncorrelated, and its owner's view has
+//! a name for it. A taking operation may take a live offer: first the owner's insertion takes effect, then
+//! its own operation, in one step; the reference is afterwards what it was before, and both are right, since
+//! a stack gives back what was pushed last.
 //!
 //! # Why it is sound
 //!
 //! Whether an offer is live is part of its kind, and every view that shows the record agrees on it:
 //! - it becomes live while it is private, in a step of its owner whose operation took no effect;
-//! - it ceases to be live when its owner's operation takes effect, in whosever step, and when its owner takes the last shared pointer off it: all steps that others notice, with the record named by the owner's view;
-//! - an owner that makes another offer gives up the one before if nobody else can reach it; if others can, that is not modelled.
+//! - it ceases to be live when its owner's operation takes effect, in whosever step, and when its owner takes
+//!   the last shared pointer off it: all steps that others notice, with the record named by the owner's view;
+//! - an owner that makes another offer gives up the one before if nobody else can reach it; if others can,
+//!   that is not modelled.
 //!
-//! So a live offer that others can reach has one owner, whose operation is open, took no effect, and has a name for it. Taking an offer that is not live is an alarm. Of the views that are merged with the taker's step, one is the
-//! owner's: there its operation takes effect, and if it took effect before, that is an alarm too. Two threads never own one record, so such views are not merged.
+//! So a live offer that others can reach has one owner, whose operation is open, took no effect, and has a
+//! name for it. Taking an offer that is not live is an alarm. Of the views that are merged with the taker's
+//! step, one is the owner's: there its operation takes effect, and if it took effect before, that is an alarm
+//! too. Two threads never own one record, so such views are not merged.
 
 use linpoint_lang::program::{Action, Expr, Place, Program};
 
@@ -112,7 +119,8 @@ impl Exec<'_, '_> {
     }
 }
 
-/// Is a field given the thread that makes the record, by every `new` of an operation, and never anything else?
+/// Is a field given the thread that makes the record, by every `new` of an operation, and never anything
+/// else?
 fn names_its_maker(program: &Program, record: usize, field: u16) -> bool {
     let mut actions = program.nodes.iter().flat_map(|node| &node.edges).flat_map(|edge| &edge.actions);
     actions.all(|action| match action {

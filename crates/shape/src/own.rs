@@ -1,10 +1,17 @@
 //! Which object a sequential program is: a `spec` block, or a program's own code run alone.
 //!
-//! The reference of a program that names a built-in object is that object. Else it is a program itself, run by one thread: the `spec` block, or, where there is none, the candidate's own code (Amit 2007, chapter 3). What such a program
-//! answers is settled by a proof for one thread, whatever the calls and the length: if it is a stack, a queue or a set, then comparing with it and comparing with that object is the same, as long as it always answers:
+//! The reference of a program that names a built-in object is that object. Else it is a program itself, run
+//! by one thread: the `spec` block, or, where there is none, the candidate's own code (Amit 2007, chapter 3).
+//! What such a program answers is settled by a proof for one thread, whatever the calls and the length: if it
+//! is a stack, a queue or a set, then comparing with it and comparing with that object is the same, as long
+//! as it always answers:
 //! - it never waits: of each condition the opposite is there, too, and no structure of the proof is stuck;
-//! - it does not ask who calls: a `spec` that says `me` or takes locks may do something else where two threads call by turns than where one calls all the time, and is refused. (The program's own code may do so: what is proved of it for all threads is that it is that object, whoever calls.)
-//! - its operations end: no structure of the proof is reached again before the operation returns; or, where lists are walked through, so that the abstraction goes round, no run of a few calls goes round, which the verdict then says.
+//! - it does not ask who calls: a `spec` that says `me` or takes locks may do something else where two
+//!   threads call by turns than where one calls all the time, and is refused. (The program's own code may do
+//!   so: what is proved of it for all threads is that it is that object, whoever calls.)
+//! - its operations end: no structure of the proof is reached again before the operation returns; or, where
+//!   lists are walked through, so that the abstraction goes round, no run of a few calls goes round, which
+//!   the verdict then says.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -91,7 +98,8 @@ pub(crate) fn reference(program: &Program, until: Option<Instant>) -> Result<Ref
     Err(format!("{what}, run alone, was not proved to be a stack, a queue or a set whose operations end"))
 }
 
-/// A specification with those operations only that the object has: they come first. The code of others is not run.
+/// A specification with those operations only that the object has: they come first. The code of others is not
+/// run.
 fn called(block: &Program, operations: usize) -> Cow<'_, Program> {
     if block.operations.len() <= operations {
         return Cow::Borrowed(block);

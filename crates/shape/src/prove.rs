@@ -3,10 +3,12 @@
 //! 1. The analysis with the points that the program gives, if it gives any.
 //! 2. Else, or if that fails, with inferred ones, each for a moment.
 //! 3. If nothing was proved: small clients are explored for a run that shows what is wrong.
-//! 4. If there is none, the candidates that took too long are tried again; then those that failed, with more told apart ([`mod@crate::refine`]); and then larger clients.
+//! 4. If there is none, the candidates that took too long are tried again; then those that failed, with more
+//!    told apart ([`mod@crate::refine`]); and then larger clients.
 //!
-//! A proof is believed only after its structures were found to be closed by a second pass ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]), and told only after a second look at it
-//! by code that shares no step with the analysis (`gate.rs`).
+//! A proof is believed only after its structures were found to be closed by a second pass
+//! ([`crate::views::is_inductive`], [`crate::threads::is_inductive`]), and told only after a second look at
+//! it by code that shares no step with the analysis (`gate.rs`).
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -61,7 +63,8 @@ pub struct Settings {
     pub refute: bool,
     /// A proof is looked at a second time for at most this long before it is told; zero if it is not to be.
     pub second_look: Duration,
-    /// The second look gets at least this long, whatever the time: else what is proved in the last moment would be told for nothing.
+    /// The second look gets at least this long, whatever the time: else what is proved in the last moment
+    /// would be told for nothing.
     pub reserve: Duration,
 }
 
@@ -89,8 +92,9 @@ pub enum Invariant {
     Whole(threads::Found),
 }
 
-/// A proof.
+/// A proof. Only this crate makes one, after it was looked at a second time.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Proof {
     /// Where operations take effect.
     pub points: Points,
@@ -115,16 +119,8 @@ pub struct Gap {
     pub halt: Option<Box<Halt>>,
 }
 
-/// What came out.
-#[derive(Debug)]
-pub enum Verdict {
-    /// Linearizable, in every run.
-    Proved(Box<Proof>),
-    /// Not: a run shows it.
-    Refuted(Box<Refutation>),
-    /// Neither.
-    NotProved(Gap),
-}
+/// What came out: linearizable in every run, not linearizable as a run shows, or neither was shown.
+pub type Verdict = linpoint_verdict::Verdict<Box<Proof>, Box<Refutation>, Gap>;
 
 /// A verdict and how it was come by.
 #[derive(Debug)]
@@ -243,14 +239,14 @@ impl Attempt<'_, '_> {
     fn refuted(&self, named: &Program, most: Duration, workloads: Vec<Workload>) -> Option<Verdict> {
         let mode = if self.settings.points == Choice::Given { Mode::AtPoints } else { Mode::Anywhere };
         let found = refute(named, mode, self.left(most), workloads, self.settings.memory)?;
-        Some(Verdict::Refuted(Box::new(found)))
+        Some(Verdict::Violated(found.map(Box::new)))
     }
 
     /// A proof is told only after it was looked at a second time, by other code.
     fn looked_at(&mut self, layout: &Layout<'_>, proof: Proof) -> Verdict {
         let most = self.settings.second_look;
         if most.is_zero() {
-            return Verdict::Proved(Box::new(proof));
+            return Verdict::Holds(Box::new(proof));
         }
         let least = most.min(self.settings.reserve);
         let named = with_specification(layout);
@@ -258,17 +254,18 @@ impl Attempt<'_, '_> {
             return found;
         }
         match look_again(layout, &named, self.settings.scope, &proof, self.left(most).max(least)) {
-            Ok(noted) => Verdict::Proved(Box::new(Proof { noted, ..proof })),
-            Err(Objection::Run(found)) => Verdict::Refuted(found),
-            Err(Objection::Unseen(reason)) => Verdict::NotProved(Gap { reason, halt: None }),
+            Ok(noted) => Verdict::Holds(Box::new(Proof { noted, ..proof })),
+            Err(Objection::Run(found)) => Verdict::Violated(found),
+            Err(Objection::Unseen(reason)) => Verdict::Unknown(Gap { reason, halt: None }),
             Err(Objection::Structures(why)) => {
                 let reason = format!("there was a proof, but a second look at its structures failed: {why}");
-                Verdict::NotProved(Gap { reason, halt: None })
+                Verdict::Unknown(Gap { reason, halt: None })
             }
         }
     }
 
-    /// Where the question is whether the points given are right: a small run that they do not explain. The analysis places answers that change nothing by itself, and looks at no `@query`.
+    /// Where the question is whether the points given are right: a small run that they do not explain. The
+    /// analysis places answers that change nothing by itself, and looks at no `@query`.
     fn refuted_at_points(&self, layout: &Layout<'_>, named: &Program, proof: &Proof) -> Option<Verdict> {
         if self.settings.points != Choice::Given || proof.points != Points::Given {
             return None;
@@ -276,7 +273,7 @@ impl Attempt<'_, '_> {
         let workloads = self.settings.scope.workloads(named, Some(&layout.roles), &[(2, 1), (2, 2)]);
         let time = self.left(SMALL_CLIENTS).max(self.settings.reserve);
         let found = refute(named, Mode::AtPoints, time, workloads, self.settings.memory)?;
-        Some(Verdict::Refuted(Box::new(found)))
+        Some(Verdict::Violated(found.map(Box::new)))
     }
 
     /// Tries candidates again that took too long.
@@ -305,7 +302,7 @@ impl Attempt<'_, '_> {
 
     fn not_proved(&mut self) -> Verdict {
         let nothing = Gap { reason: "no linearization points were found".into(), halt: None };
-        Verdict::NotProved(self.gap.take().unwrap_or(nothing))
+        Verdict::Unknown(self.gap.take().unwrap_or(nothing))
     }
 
     fn gives_points(&self) -> bool {
@@ -362,7 +359,8 @@ impl Attempt<'_, '_> {
         None
     }
 
-    /// Keeps the reason of an attempt, if none got further: a wrong guess of points fails soon, and tells nothing of the program.
+    /// Keeps the reason of an attempt, if none got further: a wrong guess of points fails soon, and tells
+    /// nothing of the program.
     fn explain(&mut self, gap: Gap, before: usize) {
         let met = self.structures - before;
         if self.gap.is_none() || met > self.reached {
@@ -461,7 +459,8 @@ impl Attempt<'_, '_> {
     }
 }
 
-/// A program without a specification whose own code alone is a known object, with that object for one: runs are judged by it.
+/// A program without a specification whose own code alone is a known object, with that object for one: runs
+/// are judged by it.
 pub(crate) fn with_specification<'p>(layout: &Layout<'p>) -> Cow<'p, Program> {
     let program = layout.program;
     if !matches!(program.spec, SpecSource::Nothing) {

@@ -1,6 +1,9 @@
-//! Records: steps that others can notice, cut down to what they read, and one for all steps with the same code.
+//! Records: steps that others can notice, cut down to what they read, and one for all steps with the same
+//! code.
 //!
-//! A procedure that is inlined into several operations makes the same steps many times. To others it is all one who takes them: records of such steps are renamed to the locals of the first, and joined. A step in which an operation takes effect keeps its operation.
+//! A procedure that is inlined into several operations makes the same steps many times. To others it is all
+//! one who takes them: records of such steps are renamed to the locals of the first, and joined. A step in
+//! which an operation takes effect keeps its operation.
 
 use linpoint_lang::program::{Action, Edge, Expr, Place};
 use rustc_hash::FxHashMap;
@@ -72,7 +75,8 @@ pub(crate) fn cuts(layout: &Layout<'_>, points: &Points) -> Vec<Vec<Cut>> {
     all
 }
 
-/// A step's code with its locals numbered as they are met, and these locals. A step in which an operation takes effect, and one that makes a record, is like no other.
+/// A step's code with its locals numbered as they are met, and these locals. A step in which an operation
+/// takes effect, and one that makes a record, is like no other.
 fn code(layout: &Layout<'_>, op: usize, edge: &Edge, own: Option<(u16, u16)>) -> (String, Vec<usize>) {
     let actions: Vec<&Action> =
         edge.actions.iter().filter(|action| !matches!(action, Action::Mark(_))).collect();
@@ -135,7 +139,8 @@ fn reads(edge: &Edge, see: &mut impl FnMut(usize)) {
     }
 }
 
-/// The view before a step, without what the step does not read, and the step that it is a record of. `None` if it holds a lock on a nameless record.
+/// The view before a step, without what the step does not read, and the step that it is a record of. `None`
+/// if it holds a lock on a nameless record.
 pub(crate) fn cut(
     layout: &Layout<'_>,
     view: &Structure,

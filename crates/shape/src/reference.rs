@@ -1,14 +1,18 @@
-//! The reference: a sequential object beside the candidate, run as one step where an operation takes effect (Amit 2007, chapters 3 and 4).
+//! The reference: a sequential object beside the candidate, run as one step where an operation takes effect
+//! (Amit 2007, chapters 3 and 4).
 //!
-//! **Stacks and queues.** The reference is a linked list of its own, of which only the difference is kept: a node is a record of the candidate
-//! and, unless it is *uncorrelated*, the record of the reference that holds the same value, with the same link unless it is *nonuniform*. The queue's reference starts
-//! with a dummy, like the candidate. A value is right if it is that of the very record which the reference gave back: equal records have equal values, since values are written
-//! only while a record is private.
+//! **Stacks and queues.** The reference is a linked list of its own, of which only the difference is kept: a
+//! node is a record of the candidate and, unless it is *uncorrelated*, the record of the reference that holds
+//! the same value, with the same link unless it is *nonuniform*. The queue's reference starts with a dummy,
+//! like the candidate. A value is right if it is that of the very record which the reference gave back: equal
+//! records have equal values, since values are written only while a record is private.
 //!
-//! **Sets.** One key is tracked, any one. What a set does with it is what a set of one possible element does, and a history of a set is linearizable iff for each key the history of
-//! the operations on it is (locality; Herlihy and Wing 1990). So the reference is one bit: is the tracked key in it?
+//! **Sets.** One key is tracked, any one. What a set does with it is what a set of one possible element does,
+//! and a history of a set is linearizable iff for each key the history of the operations on it is (locality;
+//! Herlihy and Wing 1990). So the reference is one bit: is the tracked key in it?
 //!
-//! **Answers without effect** ("empty", `add` of what is there, …) need no linearization point: each open operation remembers which such answers were right at some moment since its call. If it returns one of
+//! **Answers without effect** ("empty", `add` of what is there, …) need no linearization point: each open
+//! operation remembers which such answers were right at some moment since its call. If it returns one of
 //! them, and took no effect itself, that moment is its linearization point, in whosever step it lies.
 
 use crate::exec::{Alarm, Done, Exec, Stop, Val};

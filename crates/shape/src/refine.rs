@@ -1,11 +1,16 @@
 //! What is told apart beside names and kinds, and how more of it is found where a proof fails.
 //!
-//! Two kinds of predicates can be added (Amit 2007 chose instrumentation predicates by hand; finding them was left open there):
-//! - a local that is *kept* after its last use: its node is not melted into others of its kind, so that what was known of it still is;
-//! - the *successor* of a name: structures in which its link leads to different nodes are kept apart. `track p.next` in the program asks for it.
+//! Two kinds of predicates can be added (Amit 2007 chose instrumentation predicates by hand; finding them was
+//! left open there):
+//! - a local that is *kept* after its last use: its node is not melted into others of its kind, so that what
+//!   was known of it still is;
+//! - the *successor* of a name: structures in which its link leads to different nodes are kept apart. `track
+//!   p.next` in the program asks for it.
 //!
-//! A proof that fails at a step is tried again with one more predicate: each local of the operation there that is not needed any more, then successors. What gets it past that step is kept. More
-//! predicates only make structures say more; each proof is checked as any other is, so a wrong choice costs time and nothing else.
+//! A proof that fails at a step is tried again with one more predicate: each local of the operation there
+//! that is not needed any more, then successors. What gets it past that step is kept. More predicates only
+//! make structures say more; each proof is checked as any other is, so a wrong choice costs time and nothing
+//! else.
 
 use linpoint_lang::program::{Expr, Place, Type};
 
@@ -84,7 +89,8 @@ pub fn layout<'p>(plain: &Layout<'p>, precision: &Precision) -> Result<Layout<'p
     Ok(layout)
 }
 
-/// The views of a proof without what was added to them, in the plain layout of the program: what concrete states, which know nothing of it, are looked up in.
+/// The views of a proof without what was added to them, in the plain layout of the program: what concrete
+/// states, which know nothing of it, are looked up in.
 ///
 /// # Errors
 /// Structures that are too large.

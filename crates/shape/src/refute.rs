@@ -1,18 +1,23 @@
-//! A wrong program gets a run that shows it: found by exploring models, replayed by the interpreter, and rejected by trying every order.
+//! A wrong program gets a run that shows it: found by exploring models, replayed by the interpreter, and
+//! rejected by trying every order.
 //!
-//! An alarm of the analysis has no run: rows were joined, threads forgotten. And an answer that the points do not explain may be explained by others. So a program is refuted only by a
-//! history that no order explains, or by a run-time error; small clients are enough for most mistakes.
+//! An alarm of the analysis has no run: rows were joined, threads forgotten. And an answer that the points do
+//! not explain may be explained by others. So a program is refuted only by a history that no order explains,
+//! or by a run-time error; small clients are enough for most mistakes.
 
 use std::time::Duration;
 
 use linpoint_lang::Program;
-use linpoint_model::{Bounds, Explored, Mode, Verdict, Workload, Wrong, explore};
+use linpoint_model::{Bounds, Mode, Violation, Workload, Wrong, explore};
+use linpoint_verdict::Counterexample;
 
 /// A run that shows what is wrong, and who ran.
 #[derive(Debug)]
 pub struct Refutation {
-    /// What the explorer found.
-    pub explored: Explored,
+    /// The run.
+    pub violation: Violation,
+    /// States that were met before it was found.
+    pub states: usize,
     /// The threads and their calls.
     pub workload: Workload,
 }
@@ -24,7 +29,7 @@ pub fn refute(
     time: Duration,
     workloads: Vec<Workload>,
     memory: usize,
-) -> Option<Refutation> {
+) -> Option<Counterexample<Refutation>> {
     let start = std::time::Instant::now();
     for workload in workloads {
         let left = time.saturating_sub(start.elapsed());
@@ -33,15 +38,11 @@ pub fn refute(
         }
         let bounds = Bounds { time: Some(left), memory, deadlocks: false, ..Bounds::default() };
         let explored = explore(program, &workload, mode, &bounds);
-        let shows = match &explored.verdict {
-            Verdict::Violated(violation) => {
-                violation.rechecked
-                    && matches!(violation.wrong, Wrong::NotLinearizable | Wrong::Points | Wrong::Error(_))
-            }
-            _ => false,
-        };
-        if shows {
-            return Some(Refutation { explored, workload });
+        let states = explored.states;
+        if let Some(found) = explored.verdict.into_confirmed()
+            && matches!(found.wrong, Wrong::NotLinearizable | Wrong::Points | Wrong::Error(_))
+        {
+            return Some(found.map(|violation| Refutation { violation, states, workload }));
         }
     }
     None

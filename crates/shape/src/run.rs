@@ -1,7 +1,9 @@
 //! From one structure to the next: a step that others can notice, and what follows it unnoticed.
 //!
-//! A step is *local* if it touches only locals, records that nobody else can reach, and what is never written. Local steps commute with all steps of others, so they are
-//! taken together with the step before them; a return is then as early as can be, which is the strictest. A call is never moved forward: a thread at rest is a state of its own.
+//! A step is *local* if it touches only locals, records that nobody else can reach, and what is never
+//! written. Local steps commute with all steps of others, so they are taken together with the step before
+//! them; a return is then as early as can be, which is the strictest. A call is never moved forward: a thread
+//! at rest is a state of its own.
 
 use linpoint_lang::interp::Choices;
 
@@ -137,7 +139,8 @@ impl Steps<'_, '_> {
         Ok(())
     }
 
-    /// Does a thread hold a lock of a record that none of its variables leads to? It would be forgotten that it does.
+    /// Does a thread hold a lock of a record that none of its variables leads to? It would be forgotten that
+    /// it does.
     fn loses_lock(&self, s: &Structure, thread: usize) -> bool {
         let (held, naming) = (self.layout.held(thread), self.layout.naming(s.threads.len()));
         s.nodes.iter().any(|node| node.mask & held != 0 && node.mask & naming == 0)

@@ -1,7 +1,9 @@
-//! Abstract steps against the interpreter, on random small heaps: concretise, step, abstract again, and look whether the abstract step covers it.
+//! Abstract steps against the interpreter, on random small heaps: concretise, step, abstract again, and look
+//! whether the abstract step covers it.
 //!
-//! Each case is one edge of one thread in one random state ([`World::random`]), looked at three ways: what the thread itself sees, what all threads see, and what another thread sees of it. An abstract
-//! step that stops (an alarm, something not modelled) covers everything. A run that goes wrong must stop it.
+//! Each case is one edge of one thread in one random state ([`World::random`]), looked at three ways: what
+//! the thread itself sees, what all threads see, and what another thread sees of it. An abstract step that
+//! stops (an alarm, something not modelled) covers everything. A run that goes wrong must stop it.
 
 use linpoint_lang::Program;
 use linpoint_lang::program::{Action, MarkKind};
@@ -43,7 +45,8 @@ pub struct Miss {
     pub after: Vec<Structure>,
 }
 
-/// A program without what only asks: the interpreter looks at the conditions of queries, the analysis does not.
+/// A program without what only asks: the interpreter looks at the conditions of queries, the analysis does
+/// not.
 pub fn without_queries(program: &Program) -> Program {
     let mut program = program.clone();
     for edge in program.nodes.iter_mut().flat_map(|node| &mut node.edges) {
@@ -66,7 +69,7 @@ pub fn sample_in(
 ) -> (Samples, Option<Miss>) {
     let cuts = cuts(steps.layout, steps.points);
     let keys: Vec<_> = world.keys().collect();
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let mut found = Samples::default();
     let mut miss = None;
     // No argument, no call, no state worth looking at.
@@ -113,7 +116,8 @@ impl Case<'_, '_> {
             next = Err("a value of the reference has no record".into());
         }
         match &next {
-            // By their values the records of the two sides know each other: a second record with one value is left out.
+            // By their values the records of the two sides know each other: a second record with one value is
+            // left out.
             Ok(next) if !next.iter().all(|next| self.world.is_distinct(next)) => return None,
             // Answers are compared for operations on the tracked key only.
             Err(_) if !self.world.concerns(self.state, thread, self.key) => return None,

@@ -1,7 +1,8 @@
 //! Who may call: any number of threads, so many, or so many that only insert and so many that only take.
 //!
-//! A verdict is about a scope, whoever comes to it: the analysis runs the threads of the scope, and what is explored to refute a program, or to look at a proof a second time, is a client within it.
-//! A client with fewer threads is within a scope of more, since threads may call nothing.
+//! A verdict is about a scope, whoever comes to it: the analysis runs the threads of the scope, and what is
+//! explored to refute a program, or to look at a proof a second time, is a client within it. A client with
+//! fewer threads is within a scope of more, since threads may call nothing.
 
 use linpoint_history::Kind;
 use linpoint_lang::Program;
@@ -47,8 +48,9 @@ impl Scope {
         }
     }
 
-    /// Clients within the scope with at most so many threads that call so often. None if nothing is known of what operations are and the scope asks for it, and of
-    /// locks whose callers have other duties than to acquire and release by turns.
+    /// Clients within the scope with at most so many threads that call so often. None if nothing is known of
+    /// what operations are and the scope asks for it, and of locks whose callers have other duties than to
+    /// acquire and release by turns.
     pub(crate) fn workloads(
         self,
         program: &Program,

@@ -1,8 +1,9 @@
 //! The structures met so far, in one of three domains.
 //!
-//! - **Joined** (the usual one): one structure a skeleton; rows of equal skeletons are united. Everything that relates names is in the skeleton, and a row that became uncertain
-//!   is split again where it is read.
-//! - **Links**: structures are joined only if the links of nodes with certain names lead to the same, too; other links are united.
+//! - **Joined** (the usual one): one structure a skeleton; rows of equal skeletons are united. Everything
+//!   that relates names is in the skeleton, and a row that became uncertain is split again where it is read.
+//! - **Links**: structures are joined only if the links of nodes with certain names lead to the same, too;
+//!   other links are united.
 //! - **Disjunctive** (Amit 2007): every canonical structure apart.
 //!
 //! What structures must share to be joined is their *frame*.

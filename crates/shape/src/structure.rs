@@ -2,16 +2,20 @@
 //!
 //! # Meaning
 //!
-//! A structure stands for every concrete state in which each record that somebody can reach is mapped to a node such that
+//! A structure stands for every concrete state in which each record that somebody can reach is mapped to a
+//! node such that
 //! - node 0 stands for `null`;
 //! - a record's mask is exactly its node's: the variables that point to it, and its kind;
-//! - a node with a name (a pointer's bit) stands for exactly one record (node 0 aside), one without for **zero or more**;
-//! - the link of a record leads to a record (or `null`) whose node is in the `row` of its own node; its link in the reference to one in `other` if the
-//!   node is nonuniform, and to the same record as its own link if it is neither nonuniform nor uncorrelated.
+//! - a node with a name (a pointer's bit) stands for exactly one record (node 0 aside), one without for
+//!   **zero or more**;
+//! - the link of a record leads to a record (or `null`) whose node is in the `row` of its own node; its link
+//!   in the reference to one in `other` if the node is nonuniform, and to the same record as its own link if
+//!   it is neither nonuniform nor uncorrelated.
 //!
-//! A row is the set of possible targets. Links are functions, so "certainly" is a row with one bit.
-//! In [`Structure::canon`] nodes that no name leads to are dropped (garbage collection), nodes without names and with equal masks become one, and nodes are
-//! sorted by mask. At most one nameless node a kind is left, so there are finitely many structures.
+//! A row is the set of possible targets. Links are functions, so "certainly" is a row with one bit. In
+//! [`Structure::canon`] nodes that no name leads to are dropped (garbage collection), nodes without names and
+//! with equal masks become one, and nodes are sorted by mask. At most one nameless node a kind is left, so
+//! there are finitely many structures.
 
 use crate::layout::{Layout, LocalBit, Mask};
 
@@ -251,8 +255,8 @@ impl Structure {
         }
     }
 
-    /// Makes this stand for what `more` stands for, too; both are canonical and have one skeleton. Says whether that is more than before; `None` if
-    /// there are too many nodes.
+    /// Makes this stand for what `more` stands for, too; both are canonical and have one skeleton. Says
+    /// whether that is more than before; `None` if there are too many nodes.
     pub fn join(&mut self, more: &Structure) -> Option<bool> {
         let same = self.nodes.len() == more.nodes.len()
             && self.nodes.iter().zip(&more.nodes).all(|(a, b)| a.mask == b.mask);

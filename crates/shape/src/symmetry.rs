@@ -1,7 +1,10 @@
-//! Threads that may call the same are interchangeable: of the structures that differ only in which of them is which, one is kept.
+//! Threads that may call the same are interchangeable: of the structures that differ only in which of them is
+//! which, one is kept.
 //!
-//! Which one: threads are sorted by what a structure says of each alone. That leaves a choice only among threads of which it says the same; these are tried in every order, as long as there are few of them. Keeping two structures
-//! where one would do costs time and nothing else, so more orders than [`MOST_ORDERS`] are never looked at, however many threads there are.
+//! Which one: threads are sorted by what a structure says of each alone. That leaves a choice only among
+//! threads of which it says the same; these are tried in every order, as long as there are few of them.
+//! Keeping two structures where one would do costs time and nothing else, so more orders than [`MOST_ORDERS`]
+//! are never looked at, however many threads there are.
 
 use crate::layout::{Layout, Mask, Scalar};
 use crate::store::Store;

@@ -1,7 +1,9 @@
-//! So many threads: every structure that k threads of a client reach, breadth first (Amit 2007, chapters 4 and 5).
+//! So many threads: every structure that k threads of a client reach, breadth first (Amit 2007, chapters 4
+//! and 5).
 //!
-//! A structure shows all k threads. Threads may call any of the operations that the client gives them, any number of times; threads with the same operations are
-//! interchangeable, and of the structures that differ only in their names one is kept.
+//! A structure shows all k threads. Threads may call any of the operations that the client gives them, any
+//! number of times; threads with the same operations are interchangeable, and of the structures that differ
+//! only in their names one is kept.
 
 use std::collections::VecDeque;
 use std::time::Instant;

@@ -283,8 +283,9 @@ impl Exec<'_, '_> {
         self.s.materialise(chosen).map_or_else(|| self.unsupported("more nodes than a structure holds"), Ok)
     }
 
-    /// One of a node's two links was changed. If they lead to one record now, the node is uniform, and else it is not: where both may be, the structure is split. So being uniform is a kind as others are:
-    /// views of one state agree on it, whatever each knows about where links lead.
+    /// One of a node's two links was changed. If they lead to one record now, the node is uniform, and else
+    /// it is not: where both may be, the structure is split. So being uniform is a kind as others are: views
+    /// of one state agree on it, whatever each knows about where links lead.
     pub(crate) fn reunite(&mut self, node: usize) -> Done<()> {
         let found = self.s.nodes[node];
         if found.mask & self.layout.nonuniform == 0 {

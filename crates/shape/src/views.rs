@@ -1,22 +1,28 @@
 //! Any number of threads: what one thread sees, and what others may do to it.
 //!
-//! A **view** shows the shared memory and one thread. A **record** is a step that others can notice, with the view before it, cut down to what the step reads. The analysis
-//! closes the views under the thread's own steps and under *interference*: a view and a record that can be of one state are merged ([`crate::merge`]), the
-//! step is taken by the second thread, and what the first sees afterwards is a view.
+//! A **view** shows the shared memory and one thread. A **record** is a step that others can notice, with the
+//! view before it, cut down to what the step reads. The analysis closes the views under the thread's own
+//! steps and under *interference*: a view and a record that can be of one state are merged
+//! ([`crate::merge`]), the step is taken by the second thread, and what the first sees afterwards is a view.
 //!
 //! # Why every state is covered
 //!
-//! Let a state with any number of threads be reached, and suppose that for each thread what it sees is in some view. A step of one of them is
-//! covered for the thread itself by its own step; for another one because the merge goes through every way in which the two views can be one heap, the step does the
-//! same there, and what a third thread holds is beyond both. So the next state is covered, too. In the initial state all threads are at rest and see the same.
+//! Let a state with any number of threads be reached, and suppose that for each thread what it sees is in
+//! some view. A step of one of them is covered for the thread itself by its own step; for another one because
+//! the merge goes through every way in which the two views can be one heap, the step does the same there, and
+//! what a third thread holds is beyond both. So the next state is covered, too. In the initial state all
+//! threads are at rest and see the same.
 //!
-//! Cutting a record only forgets names, which makes it stand for more. But a record that was cut may fail where the whole view does not; such a failure
-//! must not be passed over, for then what follows the step would be lost: any trouble in a merged structure ends the analysis as trouble does anywhere.
+//! Cutting a record only forgets names, which makes it stand for more. But a record that was cut may fail
+//! where the whole view does not; such a failure must not be passed over, for then what follows the step
+//! would be lost: any trouble in a merged structure ends the analysis as trouble does anywhere.
 //!
-//! What others do is worked out by heap, not by view: views that show the same heap share it ([`mod@crate::interference`]). Pairs of heaps and records that are due are worked out in
-//! batches, on all cores; what comes of them is added in order, so the result does not depend on how many there are.
+//! What others do is worked out by heap, not by view: views that show the same heap share it
+//! ([`mod@crate::interference`]). Pairs of heaps and records that are due are worked out in batches, on all
+//! cores; what comes of them is added in order, so the result does not depend on how many there are.
 //!
-//! Locks in records' fields are known only for the two threads shown. Taking one is invisible to others, except that two threads that hold one lock are never merged.
+//! Locks in records' fields are known only for the two threads shown. Taking one is invisible to others,
+//! except that two threads that hold one lock are never merged.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -130,7 +136,8 @@ struct Search<'a, 'p> {
     domain: Domain,
     /// What is known of each heap.
     shared: Vec<Seen>,
-    /// Heaps whose interference is due, by a view that shows them: views that were met early lead to later ones, and are complete before these have their turn.
+    /// Heaps whose interference is due, by a view that shows them: views that were met early lead to later
+    /// ones, and are complete before these have their turn.
     open_heaps: BTreeSet<(u32, u32)>,
     records: Store<(u16, u16)>,
     steps_of: Vec<(u16, u16)>,
@@ -150,7 +157,8 @@ impl Search<'_, '_> {
         let mut turns = 0_u64;
         while matches!(self.end, End::Proved) {
             turns += 1;
-            // A turn may be one view's steps, or hundreds of pairs: the clock is looked at more often than is told of how far it is.
+            // A turn may be one view's steps, or hundreds of pairs: the clock is looked at more often than is
+            // told of how far it is.
             if turns.is_multiple_of(8) && budget.is_late() {
                 self.end = End::Limit("the time limit came first".into());
                 return;

@@ -184,7 +184,8 @@ impl Exec<'_, '_> {
         }
     }
 
-    /// Where a key stands that is written to a record. Each node has one class: a key that is not followed may be of any.
+    /// Where a key stands that is written to a record. Each node has one class: a key that is not followed
+    /// may be of any.
     fn class(&mut self, value: Val, e: &Expr) -> Class {
         match self.key(value, e).0 {
             class::ANY => [class::MIN, class::LESS, class::SAME, class::MORE, class::MAX][self.pick(5)],
@@ -213,7 +214,9 @@ impl Exec<'_, '_> {
         self.tidy()
     }
 
-    /// A record that others may reach leads to another one. If it is one that its maker did not link in yet, others reach it only by pointers from before; what it leads to is linked in only with it, if that is of the same sort.
+    /// A record that others may reach leads to another one. If it is one that its maker did not link in yet,
+    /// others reach it only by pointers from before; what it leads to is linked in only with it, if that is
+    /// of the same sort.
     fn shown_by(&mut self, node: usize, to: usize) -> Done<()> {
         let owned = self.layout.owned;
         if self.is(node, owned) && self.is(to, owned) { Ok(()) } else { self.publish(to) }

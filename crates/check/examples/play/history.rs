@@ -1,7 +1,9 @@
-//! Linearizable histories of any specification, a user's own too; `linpoint_history::generate` knows the built-in ones.
+//! Linearizable histories of any specification, a user's own too; `linpoint_history::generate` knows the
+//! built-in ones.
 //!
-//! Processes alternate short gaps and operations of exponential duration; each operation takes effect at a moment uniform in
-//! its interval, and the results are those of the specification in the order of these moments.
+//! Processes alternate short gaps and operations of exponential duration; each operation takes effect at a
+//! moment uniform in its interval, and the results are those of the specification in the order of these
+//! moments.
 
 use linpoint_history::rng::Rng;
 use linpoint_history::{Call, History, OpCode, Operation, Spec, Value};

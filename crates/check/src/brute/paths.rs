@@ -1,13 +1,14 @@
-//! Brute force as Dragicevic 2011 (section 6.2) has it: walk the graph of "may follow directly" and backtrack, with no
-//! memory of dead ends.
+//! Brute force as Dragicevic 2011 (section 6.2) has it: walk the graph of "may follow directly" and
+//! backtrack, with no memory of dead ends.
 //!
-//! For each operation two lists are made beforehand: those *parallel* to it, and those that may come *next*: after it, with no
-//! other wholly in between. Whatever directly follows an operation in some order is in one of the two. The walk tries the
-//! lists in turn; where a candidate was called after some missing operation returned, time is violated and the
-//! walk turns back. Complete histories only, as in the text: a pending operation makes it stop.
+//! For each operation two lists are made beforehand: those *parallel* to it, and those that may come *next*:
+//! after it, with no other wholly in between. Whatever directly follows an operation in some order is in one
+//! of the two. The walk tries the lists in turn; where a candidate was called after some missing operation
+//! returned, time is violated and the walk turns back. Complete histories only, as in the text: a pending
+//! operation makes it stop.
 //!
-//! It exists to be compared with: the time it takes grows exponentially with the length of a history whose early choices
-//! are decided late.
+//! It exists to be compared with: the time it takes grows exponentially with the length of a history whose
+//! early choices are decided late.
 
 use linpoint_history::{Call, Operation, Spec, Symbols, Value};
 

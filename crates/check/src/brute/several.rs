@@ -1,13 +1,14 @@
-//! The slow, obvious version for several objects: every order of all operations that respects stamps and processes.
+//! The slow, obvious version for several objects: every order of all operations that respects stamps and
+//! processes.
 //!
-//! It is the oracle where operations of one process touch on different objects, and rechecks small cores. States are the readable ones of the
-//! specification, dead ends are remembered as they are.
+//! It is the oracle where operations of one process touch on different objects, and rechecks small cores.
+//! States are the readable ones of the specification, dead ends are remembered as they are.
 
 use linpoint_history::{Call, Operation, Spec, Symbols, Value};
 use rustc_hash::FxHashSet;
 
-/// Is there an order of `rows`, of which row i belongs to the object `object[i]`? `None` after `patience` steps. Of operations of one process that begin and end
-/// at one stamp, the row that stands first was first.
+/// Is there an order of `rows`, of which row i belongs to the object `object[i]`? `None` after `patience`
+/// steps. Of operations of one process that begin and end at one stamp, the row that stands first was first.
 pub fn search<S: Spec>(
     spec: &S,
     rows: &[Operation],

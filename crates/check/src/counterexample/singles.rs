@@ -1,21 +1,31 @@
-//! Single operations that may be left out of a wrong history of a priority queue, though others on the same value stay.
+//! Single operations that may be left out of a wrong history of a priority queue, though others on the same
+//! value stay.
 //!
-//! Which removal took which of several equal elements is not known, so whole values are left out elsewhere. But of a linearizable history some operations may be left out whatever
-//! the matching was. Take an order that explains it. Write "behind v" for what leaves after v: the larger, in a queue that gives the smallest first. Nothing has a bound, no key is changed, and no removal is pending.
+//! Which removal took which of several equal elements is not known, so whole values are left out elsewhere.
+//! But of a linearizable history some operations may be left out whatever the matching was. Take an order
+//! that explains it. Write "behind v" for what leaves after v: the larger, in a queue that gives the smallest
+//! first. Nothing has a bound, no key is changed, and no removal is pending.
 //!
-//! - *A removal of v*, if no removal that stays returned something behind v or found nothing. Without it there is one more v from there on. Insertions do not mind, and removals of v or of what
-//!   leaves before v do not mind either.
-//! - *An insertion of v*, if the removals of v can each be given an insertion of v that stays and returned before the removal was called, no two the same. Without it there is one v less from there on, which
-//!   nobody minds but removals of v; and in every order, up to any point, there are as many of the given insertions as removals. So there always is a v left for them.
-//! - *Both, an insertion of v and a removal of v that was called after it returned*, if the other removals of v can be given insertions in that way. There is one v less between the two, and as many as before from there on.
+//! - *A removal of v*, if no removal that stays returned something behind v or found nothing. Without it
+//!   there is one more v from there on. Insertions do not mind, and removals of v or of what leaves before v
+//!   do not mind either.
+//! - *An insertion of v*, if the removals of v can each be given an insertion of v that stays and returned
+//!   before the removal was called, no two the same. Without it there is one v less from there on, which
+//!   nobody minds but removals of v; and in every order, up to any point, there are as many of the given
+//!   insertions as removals. So there always is a v left for them.
+//! - *Both, an insertion of v and a removal of v that was called after it returned*, if the other removals of
+//!   v can be given insertions in that way. There is one v less between the two, and as many as before from
+//!   there on.
 //!
-//! In each case the order without the operations explains the rest. So if the rest is wrong, the history is. Tested with every such set on random histories, and the cores against the least that any sequence of these steps
-//! comes to.
+//! In each case the order without the operations explains the rest. So if the rest is wrong, the history is.
+//! Tested with every such set on random histories, and the cores against the least that any sequence of these
+//! steps comes to.
 
 use linpoint_history::specs::codes::priority_queue::{INSERT, REMOVE};
 use linpoint_history::{Builtin, Kind, Operation, Symbols, Value};
 
-/// Sets of operations (indices) of which each may be left out. The caller has seen to it that no removal is pending, no key changed and that there is no bound.
+/// Sets of operations (indices) of which each may be left out. The caller has seen to it that no removal is
+/// pending, no key changed and that there is no bound.
 pub fn removable(spec: &Builtin, symbols: &Symbols, core: &[Operation]) -> Vec<Vec<usize>> {
     let is_behind = |a: &Value, b: &Value| match spec.kind {
         Kind::PriorityQueueMax => a < b,
@@ -56,7 +66,8 @@ pub fn removable(spec: &Builtin, symbols: &Symbols, core: &[Operation]) -> Vec<V
     sets
 }
 
-/// Can each removal be given an insertion of its own that returned before it was called? The later a removal is called, the more there are to choose from; so it is enough to count.
+/// Can each removal be given an insertion of its own that returned before it was called? The later a removal
+/// is called, the more there are to choose from; so it is enough to count.
 fn are_provided(core: &[Operation], insertions: &[usize], removals: &[usize]) -> bool {
     let mut calls: Vec<i64> = removals.iter().map(|&removal| core[removal].call).collect();
     calls.sort_unstable();
@@ -78,7 +89,8 @@ mod tests {
     use crate::engine::Budget;
     use linpoint_history::specs::codes::priority_queue::{INSERT, REMOVE};
 
-    /// An operation: what is put in, or what is taken out (nothing: nothing was there); its call and return, `None` while it is pending.
+    /// An operation: what is put in, or what is taken out (nothing: nothing was there); its call and return,
+    /// `None` while it is pending.
     fn op(process: u32, put: Option<u32>, taken: Option<u32>, call: i64, ret: Option<i64>) -> Operation {
         let mut op = Operation::new(ProcessId(process), if put.is_some() { INSERT } else { REMOVE });
         op.arg = put.map_or(ValueId::NULL, ValueId);
@@ -171,7 +183,8 @@ mod tests {
         assert!(more[0] * 100 >= all * 97, "more than the least by 0, 1, 2, 3: {more:?}");
     }
 
-    /// Seen in a run: four of equal priority are put in, and one more that returns late, two are taken, and a third though a smaller one is there.
+    /// Seen in a run: four of equal priority are put in, and one more that returns late, two are taken, and a
+    /// third though a smaller one is there.
     #[test]
     fn equal_priorities_around_an_error() {
         let spec = Builtin::new(Kind::PriorityQueue);

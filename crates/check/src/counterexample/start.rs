@@ -1,9 +1,10 @@
 //! Cores that start late: from a state that every explanation passes through.
 //!
-//! The history is decided once more, by the [`crate::frontier`]. It knows the last moment before the failure at which one configuration was
-//! left: a state, and the operations that took effect on the way. The others, as far as they were called by the
-//! failure, have no order from that state, and they are few. What is allowed to make them fewer is what is allowed for every specification: a cut at
-//! a moment (operations open then become pending), and leaving out operations that only look.
+//! The history is decided once more, by the [`crate::frontier`]. It knows the last moment before the failure
+//! at which one configuration was left: a state, and the operations that took effect on the way. The others,
+//! as far as they were called by the failure, have no order from that state, and they are few. What is
+//! allowed to make them fewer is what is allowed for every specification: a cut at a moment (operations open
+//! then become pending), and leaving out operations that only look.
 
 use linpoint_history::specs::State;
 use linpoint_history::{Builtin, Call, Operation, Spec, Start, Symbols, ValueId};
@@ -55,8 +56,9 @@ pub(super) fn find(
     let mut start = None;
     let mut prefix = Vec::new();
     if !refutation.order.is_empty() {
-        let state = spec.show_named(&refutation.state, symbols);
-        start = Some(Start { state, operations: refutation.order.len() as u64 });
+        let state = refutation.state.clone();
+        let shown = spec.show_named(&state, symbols);
+        start = Some(Start { state: Some(state), shown, operations: refutation.order.len() as u64 });
         let order: Vec<Operation> = refutation.order.iter().map(|&row| rows[row]).collect();
         prefix = short_way(spec, symbols, &order, &refutation.state).unwrap_or_default();
     }
@@ -77,8 +79,8 @@ impl Finder<'_> {
         matches!(decision, Ok(Decision::NotLinearizable(_)))
     }
 
-    /// The operations that are left at the start, cut as early as they are still wrong. The latest cut needed is where everything open at
-    /// the failure has returned: the frontier uses no result beyond it.
+    /// The operations that are left at the start, cut as early as they are still wrong. The latest cut needed
+    /// is where everything open at the failure has returned: the frontier uses no result beyond it.
     fn cut(&self, rows: &[Operation], refutation: &Refutation<State>) -> Vec<Operation> {
         let mut left = vec![true; rows.len()];
         refutation.order.iter().for_each(|&row| left[row] = false);
@@ -134,8 +136,8 @@ impl Finder<'_> {
     }
 }
 
-/// A few operations of `order` that lead from the initial state to `goal`: of its last ones those that are possible one after another from the
-/// beginning, without what can be left out.
+/// A few operations of `order` that lead from the initial state to `goal`: of its last ones those that are
+/// possible one after another from the beginning, without what can be left out.
 fn short_way(spec: &Builtin, symbols: &Symbols, order: &[Operation], goal: &State) -> Option<Vec<Operation>> {
     let mut len = 0;
     let mut way = loop {
@@ -163,7 +165,8 @@ fn short_way(spec: &Builtin, symbols: &Symbols, order: &[Operation], goal: &Stat
     (way.len() <= SHORT).then_some(way)
 }
 
-/// The operations that are possible, one after another from the beginning, the others left out; and where they lead.
+/// The operations that are possible, one after another from the beginning, the others left out; and where
+/// they lead.
 fn possible(spec: &Builtin, symbols: &Symbols, order: &[Operation]) -> (Vec<Operation>, State) {
     let mut state = spec.initial();
     let mut way = order.to_vec();

@@ -1,4 +1,5 @@
-//! A limit that was reached before any engine was at work: while a history was read, or before its rows were taken apart.
+//! A limit that was reached before any engine was at work: while a history was read, or before its rows were
+//! taken apart.
 
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
 //! Which operations belong to one object.
 //!
-//! A key of the history names an object. A map is a product of its keys: `insert`, `get` and `remove` look at one entry and change one
-//! entry, so a history of these is a history of as many objects as there are keys in it. `len` and `is_empty` look at all entries:
-//! where one has answered, the map stays whole. Where none has, pending ones are left out, since they can change
-//! nothing.
+//! A key of the history names an object. A map is a product of its keys: `insert`, `get` and `remove` look at
+//! one entry and change one entry, so a history of these is a history of as many objects as there are keys in
+//! it. `len` and `is_empty` look at all entries: where one has answered, the map stays whole. Where none has,
+//! pending ones are left out, since they can change nothing.
 
 use linpoint_history::specs::codes::map;
 use linpoint_history::{Builtin, KeyId, Kind, Operation, Symbols, Value, ValueId};
@@ -45,7 +45,8 @@ pub(super) fn split(rows: &[Operation], spec: &Builtin, symbols: &mut Symbols) -
     objects
 }
 
-/// The number of the object of each row, as [`split`] numbers them; [`u32::MAX`] for a row that belongs to none.
+/// The number of the object of each row, as [`split`] numbers them; [`u32::MAX`] for a row that belongs to
+/// none.
 pub(super) fn of_rows(rows: &[Operation], spec: &Builtin, symbols: &mut Symbols) -> Vec<u32> {
     let by_entry = spec.kind == Kind::Map && rows.iter().all(|op| is_separable(op, symbols));
     let mut known: FxHashMap<(KeyId, ValueId), u32> = FxHashMap::default();

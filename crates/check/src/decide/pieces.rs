@@ -1,22 +1,33 @@
 //! One history of one object, checked on several cores.
 //!
-//! **By value.** In a set, a multiset and a list an operation looks at one value and changes one value, so such an object is the product of as many objects as there
-//! are values, and linearizability is local: the history holds iff that of each group of values does. This decides both ways. (`insert_pair` looks at two: then nothing is split.)
+//! **By value.** In a set, a multiset and a list an operation looks at one value and changes one value, so
+//! such an object is the product of as many objects as there are values, and linearizability is local: the
+//! history holds iff that of each group of values does. This decides both ways. (`insert_pair` looks at two:
+//! then nothing is split.)
 //!
-//! **By time.** A history is cut between two returns, with different stamps. An operation that returned before the cut belongs to the piece before it, one that was called after the
-//! cut to the piece after it, and one that is open at the cut to either: that is a guess ([`cuts`] says which). If each piece can be explained alone, starting from what the pieces before it leave, the orders one behind the
-//! other explain the whole:
-//! - *Real time.* Let a stand in a later piece than b, and c be the stamp of the last return before the cut between them. Then a returns after c, or it would belong to a piece before the cut,
-//!   and b was called at c or before. So a does not precede b.
-//! - *Contents.* In a priority queue what is in after a set of operations does not depend on their order: the initial elements, plus those inserted, minus those removed. So the contents
-//!   at the cut are counted, without an order. In a queue, a stack or a register the order matters: those are not cut. (Nor are histories that change keys, though they could be: no engine of the priority
-//!   queue's own takes them, and on the general ones the cores are better used for a race.)
+//! **By time.** A history is cut between two returns, with different stamps. An operation that returned
+//! before the cut belongs to the piece before it, one that was called after the cut to the piece after it,
+//! and one that is open at the cut to either: that is a guess ([`cuts`] says which). If each piece can be
+//! explained alone, starting from what the pieces before it leave, the orders one behind the other explain
+//! the whole:
+//! - *Real time.* Let a stand in a later piece than b, and c be the stamp of the last return before the cut
+//!   between them. Then a returns after c, or it would belong to a piece before the cut, and b was called at
+//!   c or before. So a does not precede b.
+//! - *Contents.* In a priority queue what is in after a set of operations does not depend on their order: the
+//!   initial elements, plus those inserted, minus those removed. So the contents at the cut are counted,
+//!   without an order. In a queue, a stack or a register the order matters: those are not cut. (Nor are
+//!   histories that change keys, though they could be: no engine of the priority queue's own takes them, and
+//!   on the general ones the cores are better used for a race.)
 //!
-//! So `holds` is right whatever was guessed. If a piece fails a guess may be to blame: it is tried with its neighbours, as one piece; and if that fails, nothing is concluded, and the whole is decided as ever.
+//! So `holds` is right whatever was guessed. If a piece fails a guess may be to blame: it is tried with its
+//! neighbours, as one piece; and if that fails, nothing is concluded, and the whole is decided as ever.
 //!
-//! **What it is worth.** Where next to nothing is open at once one core explains millions of returns a second, and counting and copying cost about as much as a second core saves. Where much is open a return takes
-//! microseconds, and two cores take less than half the time of one: cuts are where little is undecided, so that pieces have fewer configurations, too. So a priority queue is cut where the first engine is slow ([`super::race`]); a
-//! set, whose monitor is always fast, only if [`super::Split::AtOnce`] asks for it. `docs/evaluation.md` has figures.
+//! **What it is worth.** Where next to nothing is open at once one core explains millions of returns a
+//! second, and counting and copying cost about as much as a second core saves. Where much is open a return
+//! takes microseconds, and two cores take less than half the time of one: cuts are where little is undecided,
+//! so that pieces have fewer configurations, too. So a priority queue is cut where the first engine is slow
+//! ([`super::race`]); a set, whose monitor is always fast, only if [`super::Split::AtOnce`] asks for it.
+//! `docs/evaluation.md` has figures.
 //!
 //! Every piece's order is replayed by the recheck, from the contents that were counted.
 
@@ -67,7 +78,8 @@ pub(super) fn decide(
     Ok(Some(Found { verdict, engine, because: String::new(), object: None }))
 }
 
-/// The pieces of a priority queue's history in which nothing is pending, a few for each core; `None` where there is no good place to cut.
+/// The pieces of a priority queue's history in which nothing is pending, a few for each core; `None` where
+/// there is no good place to cut.
 pub(super) fn cut(part: &Part<'_>, rows: &[Operation], symbols: &Symbols) -> Option<Vec<Piece>> {
     let is_queue = matches!(part.spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
     let keeps_keys = || rows.iter().all(|op| op.op() != priority_queue::CHANGE_KEY);
@@ -90,7 +102,8 @@ fn is_plain(part: &Part<'_>) -> bool {
     fast && part.spec.capacity.is_none() && !part.spec.spurious && part.threads > 1
 }
 
-/// Did an operation begin at the very stamp at which its process's last one returned? Then real time is no interval order, see [`super::touching`].
+/// Did an operation begin at the very stamp at which its process's last one returned? Then real time is no
+/// interval order, see [`super::touching`].
 fn has_touching(rows: &[Operation]) -> bool {
     let mut last: FxHashMap<ProcessId, i64> = FxHashMap::default();
     rows.iter().any(|op| last.insert(op.process(), op.ret) == Some(op.call))
@@ -108,7 +121,9 @@ fn by_value(rows: &[Operation], groups: usize) -> Vec<Object> {
     objects
 }
 
-/// Explains every piece of a history of so many operations, and says by which engines and how many there were; or concludes nothing. Where a piece fails, a guess at one of its ends may be to blame: it is tried once more together with its neighbours.
+/// Explains every piece of a history of so many operations, and says by which engines and how many there
+/// were; or concludes nothing. Where a piece fails, a guess at one of its ends may be to blame: it is tried
+/// once more together with its neighbours.
 pub(super) fn explain_all(
     part: &Part<'_>,
     pieces: Vec<Piece>,
@@ -159,7 +174,8 @@ fn join(pieces: &[Piece]) -> Piece {
     Piece { rows, spec: pieces[0].spec.clone() }
 }
 
-/// What each piece came to: by which engine it was explained, and how many operations it has; `None` where it failed.
+/// What each piece came to: by which engine it was explained, and how many operations it has; `None` where it
+/// failed.
 fn explain_each(
     part: &Part<'_>,
     pieces: &[Piece],
@@ -192,7 +208,8 @@ fn explain_each(
     done.into_iter().map(|(_, found)| found).collect()
 }
 
-/// The first engine that takes a piece, and how many operations it explained; `None` if it did not explain it.
+/// The first engine that takes a piece, and how many operations it explained; `None` if it did not explain
+/// it.
 fn explain(part: &Part<'_>, feed: &Feed<'_>, symbols: &Symbols) -> Result<Option<(String, u64)>, CheckError> {
     for candidate in portfolio::candidates(part.spec, part.choice) {
         let names = &mut Names::Shared(symbols);
@@ -272,7 +289,8 @@ mod tests {
         }
     }
 
-    /// Somebody is in a removal nearly all the time, and yet there are places to cut; and the pieces can be explained, whatever is open at the cuts.
+    /// Somebody is in a removal nearly all the time, and yet there are places to cut; and the pieces can be
+    /// explained, whatever is open at the cuts.
     #[test]
     fn pieces_of_crowded_histories_are_explained() {
         let spec = Builtin::new(Kind::PriorityQueue);
@@ -301,7 +319,8 @@ mod tests {
         assert!(cut_at_all >= 20 && explained >= 20, "{cut_at_all} were cut, {explained} of them explained");
     }
 
-    /// A removal of 5 is open for long; 3 comes in while it is, and stays in until after its return: it has gone before the 3, and before every cut between.
+    /// A removal of 5 is open for long; 3 comes in while it is, and stays in until after its return: it has
+    /// gone before the 3, and before every cut between.
     #[test]
     fn what_is_open_for_long_is_put_before_cuts() {
         let spec = Builtin::new(Kind::PriorityQueue);

@@ -1,25 +1,28 @@
 //! Several engines on the same history, each on a core of its own; the first answer wins.
 //!
-//! **Where it pays.** The monitors take about linear time, or say at once that a history is not for them: nothing is gained by racing them. Metastates and
-//! searches may take exponential time, and which of them does on a given history is not known beforehand. Metastates keep all
-//! configurations, so they are hardly hurt by histories whose early choices are decided late, and badly by histories that leave very
-//! many open; a depth-first search is the other way round. `docs/benchmarks.md` has figures.
+//! **Where it pays.** The monitors take about linear time, or say at once that a history is not for them:
+//! nothing is gained by racing them. Metastates and searches may take exponential time, and which of them
+//! does on a given history is not known beforehand. Metastates keep all configurations, so they are hardly
+//! hurt by histories whose early choices are decided late, and badly by histories that leave very many open;
+//! a depth-first search is the other way round. `docs/benchmarks.md` has figures.
 //!
-//! **How.** The candidates are in the order in which they would be tried one after another. The first starts at once. The
-//! next one starts when a core is free and the last one to start has either left (it cannot decide this history, or ran into a limit) or has had
-//! [`START`] of time and, at the pace at which it explains returns, would take more than [`SOON`] longer.
-//! Where the history is a priority queue's, can be cut, and a return takes long, the cores are better used for its pieces ([`super::pieces`]): the first engine is stopped, before another one is started. Should a piece fail, the
-//! race is run after all.
+//! **How.** The candidates are in the order in which they would be tried one after another. The first starts
+//! at once. The next one starts when a core is free and the last one to start has either left (it cannot
+//! decide this history, or ran into a limit) or has had [`START`] of time and, at the pace at which it
+//! explains returns, would take more than [`SOON`] longer. Where the history is a priority queue's, can be
+//! cut, and a return takes long, the cores are better used for its pieces ([`super::pieces`]): the first
+//! engine is stopped, before another one is started. Should a piece fail, the race is run after all.
 //!
-//! An answer is an order that was replayed, or a violation. Whoever has one first ends the race, and the others stop at their next look at the clock, which
-//! all of them take every few milliseconds.
+//! An answer is an order that was replayed, or a violation. Whoever has one first ends the race, and the
+//! others stop at their next look at the clock, which all of them take every few milliseconds.
 //!
-//! **Why the verdict does not depend on who is faster.** Both kinds of answer are proofs, and a history has at most one of them. `unknown`
-//! is said only when all have left. Which engine is named, which order was found and which operations are shown may differ from run to run on a history
-//! on which two engines are about equally fast.
+//! **Why the verdict does not depend on who is faster.** Both kinds of answer are proofs, and a history has
+//! at most one of them. `unknown` is said only when all have left. Which engine is named, which order was
+//! found and which operations are shown may differ from run to run on a history on which two engines are
+//! about equally fast.
 //!
-//! **Limits.** The time limit is one for all. So is the memory limit, as it is the process's: when it is reached, the racer that holds most
-//! stops, and the others go on with what it gives back.
+//! **Limits.** The time limit is one for all. So is the memory limit, as it is the process's: when it is
+//! reached, the racer that holds most stops, and the others go on with what it gives back.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -41,7 +44,8 @@ const SOON: Duration = Duration::from_millis(700);
 /// A history is cut sooner: after this time, if so much is left,
 const CUT_START: Duration = Duration::from_millis(100);
 const CUT_SOON: Duration = Duration::from_millis(200);
-/// and a return takes so long on the average; where it takes less, cutting costs as much as a second core saves.
+/// and a return takes so long on the average; where it takes less, cutting costs as much as a second core
+/// saves.
 const CUT_PACE: Duration = Duration::from_nanos(800);
 
 /// Races the candidates on `part.threads` cores. What became of those that were started, in their order.

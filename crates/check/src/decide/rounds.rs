@@ -1,12 +1,16 @@
 //! Many objects, few of them hard: everybody has a turn, and turns grow.
 //!
-//! One violated object decides the whole, and one that is hard must not keep it from being found. So objects are looked at in *rounds*. In the first one, every
-//! object is given to the engines that are sure to end soon, and to a look for results that come from nowhere ([`super::unwritten`]): nothing is searched. In those that follow, each engine that searches
-//! has a *slice* of time for each object that is still open, and slices grow by a factor. What such an engine did in an earlier slice is lost; as slices grow geometrically that costs a constant factor.
-//! An engine that said that an object is not for it, or ran out of memory over it, has no further turn there.
+//! One violated object decides the whole, and one that is hard must not keep it from being found. So objects
+//! are looked at in *rounds*. In the first one, every object is given to the engines that are sure to end
+//! soon, and to a look for results that come from nowhere ([`super::unwritten`]): nothing is searched. In
+//! those that follow, each engine that searches has a *slice* of time for each object that is still open, and
+//! slices grow by a factor. What such an engine did in an earlier slice is lost; as slices grow geometrically
+//! that costs a constant factor. An engine that said that an object is not for it, or ran out of memory over
+//! it, has no further turn there.
 //!
-//! The first violation ends everything: whoever is still at work stops at the next look at the clock. When one object is left it has all cores, and engines race ([`super::race`]).
-//! The slices are wall-clock time, so on a busy machine more rounds may be needed; but whatever is answered was proved, as ever.
+//! The first violation ends everything: whoever is still at work stops at the next look at the clock. When
+//! one object is left it has all cores, and engines race ([`super::race`]). The slices are wall-clock time,
+//! so on a busy machine more rounds may be needed; but whatever is answered was proved, as ever.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -148,7 +152,8 @@ impl Part<'_> {
         }
     }
 
-    /// Gives one object its turn: engines that are sure to end soon one after another, those that search for a slice each, or in a race.
+    /// Gives one object its turn: engines that are sure to end soon one after another, those that search for
+    /// a slice each, or in a race.
     fn take_turn(
         &self,
         feed: &Feed<'_>,
@@ -237,7 +242,8 @@ impl Part<'_> {
             Slice::None | Slice::Of(_) | Slice::Whole => self.budget.clone(),
         };
         let part = Part { budget: &budget, ..*self };
-        // An order is given on when it is whole: one of an engine that does not come to its end is nobody's business.
+        // An order is given on when it is whole: one of an engine that does not come to its end is nobody's
+        // business.
         if sink.is_none() || feed.in_memory().is_none() {
             return part.attempt(candidate, feed, names, reborrow(sink), &watched);
         }

@@ -1,21 +1,26 @@
-//! Operations of one process that touch: one is called at the very stamp at which the other returned, as often where clocks are coarse.
+//! Operations of one process that touch: one is called at the very stamp at which the other returned, as
+//! often where clocks are coarse.
 //!
-//! The two follow one another; operations of different processes that meet at a stamp are concurrent. That order need not be an interval order, and then
-//! linearizability is not local: with p: a on x `1..5`, b on y `5..8` and q: d on y `1..5`, c on x `5..8`, object x may want c before
-//! a and y b before d, which no order of all four allows. So a history whose operations touch is decided in three steps (`docs/soundness.md`, "Touching"):
+//! The two follow one another; operations of different processes that meet at a stamp are concurrent. That
+//! order need not be an interval order, and then linearizability is not local: with p: a on x `1..5`, b on y
+//! `5..8` and q: d on y `1..5`, c on x `5..8`, object x may want c before a and y b before d, which no order
+//! of all four allows. So a history whose operations touch is decided in three steps (`docs/soundness.md`,
+//! "Touching"):
 //!
-//! 1. *As logged.* A log mostly has operations in the order in which they returned, finer than its stamps say. Under that guess every stamp can be
-//!    made fine: real time is an interval order again, objects are independent, and every engine is as fast as ever. An order found so is an order.
-//! 2. *Relaxed.* If there is none, objects are explained one by one as if touching operations were concurrent. What cannot be explained so cannot be
-//!    explained.
-//! 3. *Exactly.* Otherwise the orders found are the plan of a search over all objects at once ([`crate::guided`]), which takes stamps and processes as they are.
+//! 1. *As logged.* A log mostly has operations in the order in which they returned, finer than its stamps
+//!    say. Under that guess every stamp can be made fine: real time is an interval order again, objects are
+//!    independent, and every engine is as fast as ever. An order found so is an order.
+//! 2. *Relaxed.* If there is none, objects are explained one by one as if touching operations were
+//!    concurrent. What cannot be explained so cannot be explained.
+//! 3. *Exactly.* Otherwise the orders found are the plan of a search over all objects at once
+//!    ([`crate::guided`]), which takes stamps and processes as they are.
 
 mod stamps;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use linpoint_history::{Basis, Counterexample, Operation, Symbols, Unknown, Verdict};
+use linpoint_history::{Basis, Counterexample, Operation, Symbols, Unexplained, Unknown, Verdict};
 use rustc_hash::FxHashMap;
 
 use self::stamps::{as_logged, as_sorted, merged};
@@ -361,15 +366,15 @@ impl<'a> Touching<'a> {
             let why = format!("the core of {} operations it gave can be explained", rows.len());
             return Err(CheckError::Bug { engine: "guided search".into(), why, rows });
         }
-        Ok(Counterexample {
+        let found = Unexplained {
             core: rows,
             start: None,
             prefix: Vec::new(),
             impossible: None,
             explained: Vec::new(),
-            rechecked: second == Some(false),
             reason: "each object can be explained, but no order of all operations keeps to the order of each process".into(),
-        })
+        };
+        Ok(Counterexample::new(found, second == Some(false)))
     }
 
     /// Is there surely no order of these?
@@ -412,7 +417,8 @@ const SECOND: u64 = 1_000_000;
 /// More operations than this are not given to it.
 const MOST_SECOND: usize = 48;
 
-/// Runs an engine over a whole timeline, with a look at the clock now and then. What it finds is not rechecked, since nothing rests on it.
+/// Runs an engine over a whole timeline, with a look at the clock now and then. What it finds is not
+/// rechecked, since nothing rests on it.
 fn run(engine: &mut dyn Engine, cx: &Context<'_>, timeline: &Timeline) -> Result<Vec<OpId>, Stop> {
     let mut witness = Witness::default();
     let mut upto = 0;

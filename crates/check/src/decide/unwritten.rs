@@ -1,12 +1,16 @@
 //! Results that come from nowhere: a value is seen that nobody can have brought about by then.
 //!
-//! Where values repeat, engines search, and a search may take long before it comes to an operation that no order explains. But a value that a read shows was in the object at
-//! first, or an operation *gave* it: wrote it, put it in, left it behind. That operation took effect before the read did, so it was called before the read returned. If there
-//! is none, the history is not linearizable whatever the rest of it is, and the read alone shows it. One pass over the rows tells.
+//! Where values repeat, engines search, and a search may take long before it comes to an operation that no
+//! order explains. But a value that a read shows was in the object at first, or an operation *gave* it: wrote
+//! it, put it in, left it behind. That operation took effect before the read did, so it was called before the
+//! read returned. If there is none, the history is not linearizable whatever the rest of it is, and the read
+//! alone shows it. One pass over the rows tells.
 //!
-//! It is a test for violations only, and errs on the other side: an operation gives all that it may give in any state (a pending compare-and-set its new value, say), how often a value was
-//! given is not asked, and where the values given cannot be listed (an addition that never returned) nothing is said. Texts and lists that grow by `append` are given if they
-//! are made of a value that was given and of pieces that were appended.
+//! It is a test for violations only, and errs on the other side: an operation gives all that it may give in
+//! any state (a pending compare-and-set its new value, say), how often a value was given is not asked, and
+//! where the values given cannot be listed (an addition that never returned) nothing is said. Texts and lists
+//! that grow by `append` are given if they are made of a value that was given and of pieces that were
+//! appended.
 
 use linpoint_history::specs::codes::{deque, kv, map, priority_queue, queue, register, set, snapshot, stack};
 use linpoint_history::{Builtin, Kind, OpCode, Operation, Symbols, Value, ValueId};
@@ -17,7 +21,8 @@ use crate::engine::Violation;
 use crate::feed::Feed;
 use crate::timeline::OpId;
 
-/// A place in the object (an entry of a map, a cell of a snapshot, null where there is one only) and a value in it.
+/// A place in the object (an entry of a map, a cell of a snapshot, null where there is one only) and a value
+/// in it.
 type Held = (Value, Value);
 
 /// Letters that are looked at for appended texts at most; then nothing is said.

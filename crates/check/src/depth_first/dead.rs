@@ -1,7 +1,8 @@
 //! Dead ends, packed: one array of words for all of them, and a table of places in it.
 //!
-//! A search remembers millions of dead ends, so each takes two words and its bits, and eight bytes of a table that is between a quarter and
-//! half full. That all of it is in two pieces also means that it is given back at once when the search is over.
+//! A search remembers millions of dead ends, so each takes two words and its bits, and eight bytes of a table
+//! that is between a quarter and half full. That all of it is in two pieces also means that it is given back
+//! at once when the search is over.
 
 use std::hash::Hasher;
 

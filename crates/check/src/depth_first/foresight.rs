@@ -1,13 +1,16 @@
-//! What the ends of a history tell about its beginning: elements of a queue or a stack leave in an order that is known, up to
-//! overlaps, and so it is known in which order they must have come.
+//! What the ends of a history tell about its beginning: elements of a queue or a stack leave in an order that
+//! is known, up to overlaps, and so it is known in which order they must have come.
 //!
-//! A search that goes forward notices only when an element leaves that it went in at the wrong place, and by then all that happened in between would have
-//! to be tried again. Given which removal takes what which insertion put in, a wrong place is noticed at once:
+//! A search that goes forward notices only when an element leaves that it went in at the wrong place, and by
+//! then all that happened in between would have to be tried again. Given which removal takes what which
+//! insertion put in, a wrong place is noticed at once:
 //!
-//! - *Queue.* b may not go in while some a is still to go in whose removal returned before the removal of b was called: a would stand behind b and leave before it.
+//! - *Queue.* b may not go in while some a is still to go in whose removal returned before the removal of b
+//!   was called: a would stand behind b and leave before it.
 //! - *Stack.* b may not go on top of some a whose removal returned before the removal of b was called.
 //!
-//! What nobody removes leaves after everything else. What is ruled out so has no continuation, as long as the matching is the one there is.
+//! What nobody removes leaves after everything else. What is ruled out so has no continuation, as long as the
+//! matching is the one there is.
 
 use linpoint_history::Kind;
 
@@ -29,7 +32,8 @@ pub struct Foresight {
 /// What an operation does to the collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It puts something in, which is removed by nobody, or by an operation called after `from` returns that returns as number `to`.
+    /// It puts something in, which is removed by nobody, or by an operation called after `from` returns that
+    /// returns as number `to`.
     Inserts {
         /// The first gap of the removal; `u32::MAX`: nobody removes it.
         from: u32,

@@ -1,5 +1,5 @@
-//! Lists of what is missing, from which operations are taken and to which they are given back in reverse order: a link that is cut out
-//! remembers its neighbours (the dancing links of Knuth 2000).
+//! Lists of what is missing, from which operations are taken and to which they are given back in reverse
+//! order: a link that is cut out remembers its neighbours (the dancing links of Knuth 2000).
 
 /// Missing operations in order of call.
 #[derive(Clone, Debug)]

@@ -1,13 +1,17 @@
-//! What the ends of a history tell about its beginning, where operations of one process may touch: insertions that would be too early.
+//! What the ends of a history tell about its beginning, where operations of one process may touch: insertions
+//! that would be too early.
 //!
-//! Let x be a value that one operation inserts and another, d, removes; *before* is what stamps and processes say. Whatever the rest of the order is:
+//! Let x be a value that one operation inserts and another, d, removes; *before* is what stamps and processes
+//! say. Whatever the rest of the order is:
 //!
 //! - *All.* A removal that found nothing, before d, comes before x goes in.
 //! - *Queue.* What is removed before d goes in before x does ([`Foresight`] has the part of stamps).
-//! - *Stack.* x does not go on top of what is removed before d. What goes in before d and is removed after d (or never) goes in before x does.
+//! - *Stack.* x does not go on top of what is removed before d. What goes in before d and is removed after d
+//!   (or never) goes in before x does.
 //! - *Priority queue.* What leaves after x, and is removed before d, is gone when x goes in.
 //!
-//! A search that goes forward would notice only when it comes to d. Only so many operations are looked at, since nothing but time rests on it.
+//! A search that goes forward would notice only when it comes to d. Only so many operations are looked at,
+//! since nothing but time rests on it.
 
 use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Kind, Operation, Symbols, Value, ValueId};
@@ -48,7 +52,8 @@ const NONE: u32 = u32::MAX;
 const FAR: usize = 48;
 
 impl Ahead {
-    /// What is known of a history, whose `rows` are the completed ones in order of return, then those that never returned.
+    /// What is known of a history, whose `rows` are the completed ones in order of return, then those that
+    /// never returned.
     pub(super) fn new(
         spec: &Builtin,
         symbols: &Symbols,

@@ -1,8 +1,10 @@
-//! Registers to which no value is written twice: a write and the reads of its value are one *cluster*, and between them nothing else is written.
+//! Registers to which no value is written twice: a write and the reads of its value are one *cluster*, and
+//! between them nothing else is written.
 //!
-//! So a write may not come while reads of the value before it are missing, nor while something outside its cluster is missing that precedes one of
-//! its reads, by stamps or in a process. With one register a search that keeps to this never turns back: what may come next is a
-//! cluster that no other precedes, and if there is none, clusters precede each other in a circle.
+//! So a write may not come while reads of the value before it are missing, nor while something outside its
+//! cluster is missing that precedes one of its reads, by stamps or in a process. With one register a search
+//! that keeps to this never turns back: what may come next is a cluster that no other precedes, and if there
+//! is none, clusters precede each other in a circle.
 
 use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Kind, Operation, Symbols, ValueId};
@@ -12,7 +14,8 @@ use crate::depth_first::links::Calls;
 
 /// See the module's text.
 pub(super) struct Clusters {
-    /// The cluster of each row: the number of its write, or, of the value that was there first, one of its object.
+    /// The cluster of each row: the number of its write, or, of the value that was there first, one of its
+    /// object.
     cluster: Vec<u32>,
     /// Completed reads of each cluster, how many of them are missing, and their latest call.
     reads: Vec<Vec<u32>>,

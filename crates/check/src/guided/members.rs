@@ -1,7 +1,9 @@
-//! Sets to which a value is added once: what looks for the value and finds it comes between its addition and its removal.
+//! Sets to which a value is added once: what looks for the value and finds it comes between its addition and
+//! its removal.
 //!
-//! So the removal may not come while something is missing that found the value, nor the addition while something is missing that did not find it and precedes
-//! the removal, by stamps or in a process; or that did not find it at all, where there is no removal.
+//! So the removal may not come while something is missing that found the value, nor the addition while
+//! something is missing that did not find it and precedes the removal, by stamps or in a process; or that did
+//! not find it at all, where there is no removal.
 
 use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Kind, Operation, Symbols, Value, ValueId};

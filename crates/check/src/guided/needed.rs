@@ -1,16 +1,20 @@
-//! A better plan for collections: what must come first, as far as pairs of operations at one stamp tell, goes first.
+//! A better plan for collections: what must come first, as far as pairs of operations at one stamp tell, goes
+//! first.
 //!
-//! The plan of an engine that takes touching operations as concurrent knows nothing of the order inside a process. Here each pair of operations of an object that
-//! meet at a stamp is asked whether one must come before the other, whatever the rest of the order is:
+//! The plan of an engine that takes touching operations as concurrent knows nothing of the order inside a
+//! process. Here each pair of operations of an object that meet at a stamp is asked whether one must come
+//! before the other, whatever the rest of the order is:
 //!
-//! - an insertion comes before the removal of its value; what found nothing comes before a value goes in that was removed later, and after the
-//!   removal of one that was there before;
+//! - an insertion comes before the removal of its value; what found nothing comes before a value goes in that
+//!   was removed later, and after the removal of one that was there before;
 //! - *queue*: values leave in the order in which they came;
-//! - *stack*: of two that came in one order and left in the same order, the first was gone when the second came; of what lies below, the push comes before, the pop after;
-//! - *priority queue*: what is removed first although it ranks behind was gone before the other came; what was there before and ranks before leaves before.
+//! - *stack*: of two that came in one order and left in the same order, the first was gone when the second
+//!   came; of what lies below, the push comes before, the pop after;
+//! - *priority queue*: what is removed first although it ranks behind was gone before the other came; what
+//!   was there before and ranks before leaves before.
 //!
-//! The operations are then put into an order that keeps to stamps, processes and these, with the engine's plan where they leave a choice. It is a plan: nothing
-//! rests on it.
+//! The operations are then put into an order that keeps to stamps, processes and these, with the engine's
+//! plan where they leave a choice. It is a plan: nothing rests on it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -126,7 +130,8 @@ pub(super) enum Role {
     Other,
 }
 
-/// An order that keeps to stamps and processes, to the edges unless they go in a circle, and otherwise to the places.
+/// An order that keeps to stamps and processes, to the edges unless they go in a circle, and otherwise to the
+/// places.
 fn sorted(rows: &[Operation], completed: usize, place: &[u32], edges: &[(u32, u32)]) -> Vec<u32> {
     let mut waits = vec![0u32; rows.len()];
     let mut by_first = edges.to_vec();

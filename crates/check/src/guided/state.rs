@@ -1,7 +1,7 @@
 //! Objects that take a step and take it back, with a fingerprint of what they hold.
 //!
-//! The guided search goes forward nearly always and back now and then, over histories of a million operations: no state is copied, and none is
-//! interned where its object has a plain form.
+//! The guided search goes forward nearly always and back now and then, over histories of a million
+//! operations: no state is copied, and none is interned where its object has a plain form.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,8 @@ use crate::metastate::generic::machine::Machine;
 pub(super) enum State {
     /// Read and write.
     Register(ValueId),
-    /// Queue, stack and deque, front first; the number of the first place, which moves when something comes or goes at the front.
+    /// Queue, stack and deque, front first; the number of the first place, which moves when something comes
+    /// or goes at the front.
     Sequence(VecDeque<ValueId>, i64),
     /// Priority queue over small integers, least or greatest first.
     Heap(BTreeMap<u32, u32>),
@@ -105,7 +106,8 @@ impl Objects {
         }
     }
 
-    /// Lets an operation take effect in its `way`-th way, of which there are several only where it never answered; `None` where it cannot.
+    /// Lets an operation take effect in its `way`-th way, of which there are several only where it never
+    /// answered; `None` where it cannot.
     pub(super) fn step(&mut self, object: u32, row: usize, op: &Operation, way: usize) -> Option<Back> {
         let salt = u64::from(object) << 32;
         let kind = self.kind;

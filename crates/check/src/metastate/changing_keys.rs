@@ -1,19 +1,29 @@
 //! Priority queues whose keys change: metastates that are sets of open operations over one shared bag.
 //!
-//! What is in the queue after a set of operations does not depend on their order: what was there, plus what insertions and changes put in, minus what removals and changes took
-//! out. So all configurations share the *base*, the bag that returned operations leave, and a configuration is the set of open operations that took effect (with what pending removals took): its contents follow
-//! from it. A changed key is thus an insertion and a removal at one point (Dragicevic 2011, section 4.7.4, calls the insertion and the change semi-redundant, and merges them); nothing is stored for it.
+//! What is in the queue after a set of operations does not depend on their order: what was there, plus what
+//! insertions and changes put in, minus what removals and changes took out. So all configurations share the
+//! *base*, the bag that returned operations leave, and a configuration is the set of open operations that
+//! took effect (with what pending removals took): its contents follow from it. A changed key is thus an
+//! insertion and a removal at one point (Dragicevic 2011, section 4.7.4, calls the insertion and the change
+//! semi-redundant, and merges them); nothing is stored for it.
 //!
-//! Insertions here are not glued to removals as in [`super::priority_queue`]: a change may take an element out from anywhere, and those arguments do not hold. Instead:
-//! - *Lazy.* An operation takes effect when a return asks for it: at the return of f all sequences of open operations that end in f are tried, once for each set they lead to.
-//! - *Related.* Only operations that f is related to are tried. s is related to a later t if t may need what s does, or may make s impossible; and then to what t is related to. A step
-//!   that is not related to anything that follows can be moved behind f, so what it leads to is implied ([`open::Act::is_related_to`]).
-//! - *Eager.* What only looks (a removal that finds nothing, a change that finds no such key or changes it into itself) is served as soon as the contents allow it.
+//! Insertions here are not glued to removals as in [`super::priority_queue`]: a change may take an element
+//! out from anywhere, and those arguments do not hold. Instead:
+//! - *Lazy.* An operation takes effect when a return asks for it: at the return of f all sequences of open
+//!   operations that end in f are tried, once for each set they lead to.
+//! - *Related.* Only operations that f is related to are tried. s is related to a later t if t may need what
+//!   s does, or may make s impossible; and then to what t is related to. A step that is not related to
+//!   anything that follows can be moved behind f, so what it leads to is implied
+//!   ([`open::Act::is_related_to`]).
+//! - *Eager.* What only looks (a removal that finds nothing, a change that finds no such key or changes it
+//!   into itself) is served as soon as the contents allow it.
 //! - *Equal* operations take effect in the order of their returns.
-//! - *Implied.* A configuration that another reaches by a step is dropped; so is one that differs from another only by insertions it did before they were asked for, or by insertions of the same
-//!   keys that return later ([`prune`]).
+//! - *Implied.* A configuration that another reaches by a step is dropped; so is one that differs from
+//!   another only by insertions it did before they were asked for, or by insertions of the same keys that
+//!   return later ([`prune`]).
 //!
-//! Keys are integers; the greatest first is the least first of the complements. `docs/soundness.md` has the arguments.
+//! Keys are integers; the greatest first is the least first of the complements. `docs/soundness.md` has the
+//! arguments.
 
 mod open;
 mod prune;

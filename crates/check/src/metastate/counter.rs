@@ -1,8 +1,9 @@
 //! Counters that are only incremented and read: one configuration is enough.
 //!
-//! Increments are all alike, so an explanation of the past is the count it has reached, and the open increment that returns first is always the
-//! one to use. The explanation with the *least* count can become any other by using open increments, and reads are served as
-//! the count passes their value, so it is the only one to keep. A read below the count can never be served.
+//! Increments are all alike, so an explanation of the past is the count it has reached, and the open
+//! increment that returns first is always the one to use. The explanation with the *least* count can become
+//! any other by using open increments, and reads are served as the count passes their value, so it is the
+//! only one to keep. A read below the count can never be served.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,12 +1,13 @@
 //! Metastates for any specification, kept lazily.
 //!
-//! A configuration is a state and the set of open operations that took effect in it, nothing else: whatever returned took effect
-//! in all of them. Nothing happens at a call. At a return, configurations that lack the operation let open operations take
-//! effect until it can (`search.rs`). States are numbers and steps are remembered (`machine.rs`); a configuration stands for
-//! a whole cube of sets where operations may be hidden behind others (`pool.rs`); the order found is a tree of steps (`paths.rs`).
+//! A configuration is a state and the set of open operations that took effect in it, nothing else: whatever
+//! returned took effect in all of them. Nothing happens at a call. At a return, configurations that lack the
+//! operation let open operations take effect until it can (`search.rs`). States are numbers and steps are
+//! remembered (`machine.rs`); a configuration stands for a whole cube of sets where operations may be hidden
+//! behind others (`pool.rs`); the order found is a tree of steps (`paths.rs`).
 //!
-//! The starting point is Dragicevic 2011, chapters 4 and 5 (implemented to the letter in [`super::seed`]); what differs is that
-//! effects wait until a return forces them. `docs/soundness.md` has the argument.
+//! The starting point is Dragicevic 2011, chapters 4 and 5 (implemented to the letter in [`super::seed`]);
+//! what differs is that effects wait until a return forces them. `docs/soundness.md` has the argument.
 
 pub(crate) mod machine;
 mod mask;

@@ -1,4 +1,5 @@
-//! Limits inside the work for one return, which may be exponential: work is counted, and the clock looked at now and then.
+//! Limits inside the work for one return, which may be exponential: work is counted, and the clock looked at
+//! now and then.
 
 use crate::engine::{Budget, Limit, Stop};
 

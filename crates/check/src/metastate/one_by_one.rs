@@ -1,4 +1,5 @@
-//! What engines share that explain one return after the other and keep every configuration in one list: the loop, its limits, and the end.
+//! What engines share that explain one return after the other and keep every configuration in one list: the
+//! loop, its limits, and the end.
 
 use linpoint_history::Operation;
 
@@ -30,7 +31,8 @@ pub(super) trait OneByOne {
     /// Looks at what is pending in a timeline, and from now on at this budget.
     fn load(&mut self, cx: &Context<'_>, timeline: &Timeline);
 
-    /// Hears of the calls before return `id`, and explains that in every way; there are no configurations where there is none.
+    /// Hears of the calls before return `id`, and explains that in every way; there are no configurations
+    /// where there is none.
     fn explain(&mut self, cx: &Context<'_>, timeline: &Timeline, id: u32) -> Result<(), Stop>;
 
     /// How many configurations there are.

@@ -1,9 +1,10 @@
-//! How each configuration came about: a tree of steps, of which only what the configurations disagree on is kept.
+//! How each configuration came about: a tree of steps, of which only what the configurations disagree on is
+//! kept.
 //!
-//! A configuration holds the number of its last step; a step knows the one before it. Steps that all surviving
-//! configurations share at the beginning are final: they are handed out and forgotten, and so is what no
-//! configuration reaches any more. While there is one configuration, which is nearly always, the tree is emptied at every return;
-//! otherwise it is collected when it has doubled, so the cost a step is constant.
+//! A configuration holds the number of its last step; a step knows the one before it. Steps that all
+//! surviving configurations share at the beginning are final: they are handed out and forgotten, and so is
+//! what no configuration reaches any more. While there is one configuration, which is nearly always, the tree
+//! is emptied at every return; otherwise it is collected when it has doubled, so the cost a step is constant.
 
 /// The path of a configuration that took no step since the last common one.
 pub const ROOT: u32 = u32::MAX;
@@ -57,7 +58,8 @@ impl<S: Copy> Paths<S> {
     /// Hands out what all `tips` have in common, forgets what none reaches, and renumbers `tips`.
     pub fn collect<'a>(&mut self, tips: impl Iterator<Item = &'a mut u32>, mut give: impl FnMut(S)) {
         let mut tips: Vec<&mut u32> = tips.collect();
-        // How many reached steps and tips hang on each node (the last entry stands for the root), and the last such step.
+        // How many reached steps and tips hang on each node (the last entry stands for the root), and the
+        // last such step.
         let root = self.nodes.len();
         let slot = |path: u32| if path == ROOT { root } else { path as usize };
         let mut hanging = vec![0u32; root + 1];

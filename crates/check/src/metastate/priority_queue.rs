@@ -1,13 +1,14 @@
 //! Priority queues with repeated values: metastates over one shared bag.
 //!
-//! All configurations share the bag of what returned insertions put in and returned removals took out ([`contents`]). A
-//! configuration is what it adds to that: which open insertions and which open removals took effect, and what pending
-//! removals took. It does not depend on how much is in the queue.
+//! All configurations share the bag of what returned insertions put in and returned removals took out
+//! ([`contents`]). A configuration is what it adds to that: which open insertions and which open removals
+//! took effect, and what pending removals took. It does not depend on how much is in the queue.
 //!
-//! Insertions wait: they take effect at their return, or glued to a removal of their key that finds none ([`steps`]). A removal
-//! that returns has one way to take effect or none: everything smaller goes first, by the open removals of
-//! those keys. What multiplies configurations is which removals of larger keys went before an insertion returns ([`branch`]). Keys are
-//! integers; the greatest first is the least first of the complements. `docs/soundness.md` has the arguments.
+//! Insertions wait: they take effect at their return, or glued to a removal of their key that finds none
+//! ([`steps`]). A removal that returns has one way to take effect or none: everything smaller goes first, by
+//! the open removals of those keys. What multiplies configurations is which removals of larger keys went
+//! before an insertion returns ([`branch`]). Keys are integers; the greatest first is the least first of the
+//! complements. `docs/soundness.md` has the arguments.
 
 mod branch;
 pub mod contents;
@@ -295,7 +296,8 @@ impl PriorityQueueMetastates {
     }
 }
 
-/// Does such a queue give the greatest first? Only those without a bound, whose answers mean what they say, are decided.
+/// Does such a queue give the greatest first? Only those without a bound, whose answers mean what they say,
+/// are decided.
 pub(super) fn gives_greatest_first(spec: &Builtin) -> Result<bool, Stop> {
     let kind_fits = matches!(spec.kind, Kind::PriorityQueue | Kind::PriorityQueueMax);
     if !kind_fits || spec.capacity.is_some() || spec.spurious {

@@ -1,14 +1,15 @@
 //! Queues with repeated values: metastates in which the order of enqueues stays open.
 //!
-//! A configuration is four numbers: the position of the first enqueue, by return, that it has not consumed; which of
-//! those open at that return it has consumed; which open dequeues took effect; how many pending dequeues did. It does not
-//! depend on how long the queue is, and concurrent enqueues never multiply configurations, since their order is fixed
-//! only by who is consumed first ([`frontier`], [`order`]).
+//! A configuration is four numbers: the position of the first enqueue, by return, that it has not consumed;
+//! which of those open at that return it has consumed; which open dequeues took effect; how many pending
+//! dequeues did. It does not depend on how long the queue is, and concurrent enqueues never multiply
+//! configurations, since their order is fixed only by who is consumed first ([`frontier`], [`order`]).
 //!
-//! An enqueue may be consumed next iff no unconsumed enqueue precedes it. Of several with the wanted value, the one that returns
-//! first is the best choice: it leaves the least that must come before others, and the least in the way of "empty". So a dequeue does one thing in
-//! a configuration, and what multiplies configurations is only which open dequeues went before a return.
-//! A pending dequeue may take anything; it is a wildcard that is used when some return needs it. `docs/soundness.md` has the lemmas.
+//! An enqueue may be consumed next iff no unconsumed enqueue precedes it. Of several with the wanted value,
+//! the one that returns first is the best choice: it leaves the least that must come before others, and the
+//! least in the way of "empty". So a dequeue does one thing in a configuration, and what multiplies
+//! configurations is only which open dequeues went before a return. A pending dequeue may take anything; it
+//! is a wildcard that is used when some return needs it. `docs/soundness.md` has the lemmas.
 
 mod dominance;
 pub mod frontier;

@@ -1,23 +1,27 @@
-//! Registers whose values repeat: a handful of configurations, each a value and three sets of open operations.
+//! Registers whose values repeat: a handful of configurations, each a value and three sets of open
+//! operations.
 //!
 //! A configuration is one way to explain all returns so far: the value the register holds, and for each open
 //! operation what became of it. An open write is
 //!
 //! - *due*: it has not taken effect;
 //! - *used*: it took effect, and its value was the register's for a while;
-//! - *optional*: another write took effect while it was open, so it may have taken effect just before that one, unseen;
-//!   or it is still to come. This one bit stands for all the subsets of writes that nobody saw.
+//! - *optional*: another write took effect while it was open, so it may have taken effect just before that
+//!   one, unseen; or it is still to come. This one bit stands for all the subsets of writes that nobody saw.
 //!
-//! A pending write is optional from its call. An open read is *served* or not; it is served the moment the value is right.
+//! A pending write is optional from its call. An open read is *served* or not; it is served the moment the
+//! value is right.
 //!
-//! Nothing happens at a call. At a return only what must happen happens: a write that is used goes; one that is optional goes unseen, or takes effect
-//! now; one that is due takes effect now (that another open write hides it is the same thing continued: it
-//! takes effect, and the other one after it, later). A read that is not served needs a write of its value now. Before the
-//! write that takes effect now, others may have, in any order: those that serve open reads. Of several writes of one value the one
-//! that returns first is taken, since it leaves the one with more time.
+//! Nothing happens at a call. At a return only what must happen happens: a write that is used goes; one that
+//! is optional goes unseen, or takes effect now; one that is due takes effect now (that another open write
+//! hides it is the same thing continued: it takes effect, and the other one after it, later). A read that is
+//! not served needs a write of its value now. Before the write that takes effect now, others may have, in any
+//! order: those that serve open reads. Of several writes of one value the one that returns first is taken,
+//! since it leaves the one with more time.
 //!
-//! `optional` leaves all that `due` and `used` leave. So a configuration is *dominated* by another with the same value, if the other has no more
-//! used writes, no more due ones and no more unserved reads; only undominated ones are kept. There are seldom more than ten.
+//! `optional` leaves all that `due` and `used` leave. So a configuration is *dominated* by another with the
+//! same value, if the other has no more used writes, no more due ones and no more unserved reads; only
+//! undominated ones are kept. There are seldom more than ten.
 
 mod path;
 
@@ -251,7 +255,8 @@ impl RegisterMetastates {
         self.take_effect(configuration, bit, bit);
     }
 
-    /// All ways in which `write` takes effect now: before it, any of the writes that serve open reads of other values.
+    /// All ways in which `write` takes effect now: before it, any of the writes that serve open reads of
+    /// other values.
     fn take_effect(&mut self, configuration: &Configuration, write: Mask, returning: Mask) {
         let value = self.slots.value(write);
         let unused = self.slots.writes & !configuration.used & !write;
@@ -280,7 +285,8 @@ impl RegisterMetastates {
         }
     }
 
-    /// The configuration after some writes took effect, unless it is dominated. The operation `returning` is then forgotten.
+    /// The configuration after some writes took effect, unless it is dominated. The operation `returning` is
+    /// then forgotten.
     fn offer(&mut self, from: &Configuration, writes: &[Service], hidden: Option<OpId>, returning: Mask) {
         let mut to = *from;
         for service in writes {

@@ -1,22 +1,28 @@
-//! The method of Dragicevic 2011 as its text has it: event functions over metastates, with every optimisation a switch.
+//! The method of Dragicevic 2011 as its text has it: event functions over metastates, with every optimisation
+//! a switch.
 //!
-//! A metastate is a sequence of operations that took effect and a set of operations that have not yet. The start of an
-//! operation adds all metastates that letting it take effect, and then others that wait, can lead to (section 4.5); its end discards those in which
-//! it still waits. The history is linearizable iff some metastate is left. Effects are *eager* here, which is why
-//! [`super::generic`] does better; this engine is kept to measure what each idea is worth.
+//! A metastate is a sequence of operations that took effect and a set of operations that have not yet. The
+//! start of an operation adds all metastates that letting it take effect, and then others that wait, can lead
+//! to (section 4.5); its end discards those in which it still waits. The history is linearizable iff some
+//! metastate is left. Effects are *eager* here, which is why [`super::generic`] does better; this engine is
+//! kept to measure what each idea is worth.
 //!
 //! - `permutable` (4.6.1): the order of operations that commute is not kept.
 //! - `equivalent` (4.6.2): one metastate for each state and set of waiting operations.
-//! - `implied` (4.6.3): what a waiting operation that can always take effect leads to is not kept, but derived when needed.
-//! - `redundant` (4.7.2): a removal and the insertion it undoes are both taken out of the sequence; so is what changed nothing.
-//! - `semi_redundant` (4.7.4): a change of key and the insertion it changes become one insertion of the new key.
+//! - `implied` (4.6.3): what a waiting operation that can always take effect leads to is not kept, but
+//!   derived when needed.
+//! - `redundant` (4.7.2): a removal and the insertion it undoes are both taken out of the sequence; so is
+//!   what changed nothing.
+//! - `semi_redundant` (4.7.4): a change of key and the insertion it changes become one insertion of the new
+//!   key.
 //! - `definite` (5.1.3): what all metastates begin with is kept once.
-//! - `hashing` (5.3): duplicates are found by a hash that each step updates by exclusive or; without it, by comparing all pairs.
+//! - `hashing` (5.3): duplicates are found by a hash that each step updates by exclusive or; without it, by
+//!   comparing all pairs.
 
 mod knowledge;
 mod universe;
 
-use linpoint_history::{Basis, Counterexample, History, Operation, Spec, Unknown, Verdict};
+use linpoint_history::{Basis, Counterexample, History, Operation, Spec, Unexplained, Unknown, Verdict};
 
 pub use knowledge::{Knowledge, Pair};
 use universe::{Full, Universe};
@@ -132,13 +138,13 @@ pub fn verify<S: Spec + Knowledge>(
 fn violated(rows: &[Operation], index: usize) -> Verdict {
     let mut core: Vec<Operation> = rows.iter().filter(|row| row.call <= rows[index].ret).copied().collect();
     core.sort_by_key(|row| (row.call, row.ret));
-    Verdict::Violated(Counterexample {
+    let found = Unexplained {
         impossible: core.iter().position(|row| *row == rows[index]),
         core,
         start: None,
         prefix: Vec::new(),
         explained: Vec::new(),
-        rechecked: false,
         reason: "no metastate in which the operation took effect is left at its end".to_owned(),
-    })
+    };
+    Verdict::Violated(Counterexample::new(found, false))
 }

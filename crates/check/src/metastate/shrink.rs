@@ -1,18 +1,22 @@
-//! From a long wrong history of a queue, stack or priority queue, values repeated, to a few operations that are still wrong.
+//! From a long wrong history of a queue, stack or priority queue, values repeated, to a few operations that
+//! are still wrong.
 //!
-//! Which dequeue took which of several equal elements is not known, so pairs cannot be left out one by one. But elements of one
-//! value may be matched in order: the i-th insertion of v, in the order in which they took effect, with the i-th removal of v. If the
-//! first D insertions of v all returned before the others were called, they are the first D in every order; the same for
-//! removals. Where both are so, D is a *cut* of v, and the operations between two cuts are a *block*: whole pairs in every order.
-//! Without them a legal order stays legal (a queue without an element, a bag with fewer elements, "empty" stays true), so leaving out
-//! a block never makes a right history wrong. The same holds for a removal that found nothing, for insertions past the last removal of their value, and for
-//! cutting the history at a moment, operations open then being pending.
+//! Which dequeue took which of several equal elements is not known, so pairs cannot be left out one by one.
+//! But elements of one value may be matched in order: the i-th insertion of v, in the order in which they
+//! took effect, with the i-th removal of v. If the first D insertions of v all returned before the others
+//! were called, they are the first D in every order; the same for removals. Where both are so, D is a *cut*
+//! of v, and the operations between two cuts are a *block*: whole pairs in every order. Without them a legal
+//! order stays legal (a queue without an element, a bag with fewer elements, "empty" stays true), so leaving
+//! out a block never makes a right history wrong. The same holds for a removal that found nothing, for
+//! insertions past the last removal of their value, and for cutting the history at a moment, operations open
+//! then being pending.
 //!
-//! In a stack the last of equal elements leaves first, so there a cut also needs a moment at which no element v is left: the first D of both were over before
-//! any other operation on v was called.
+//! In a stack the last of equal elements leaves first, so there a cut also needs a moment at which no element
+//! v is left: the first D of both were over before any other operation on v was called.
 //!
-//! What is left out is searched for by halving (Zeller & Hildebrandt 2002), and the engine decides what is still wrong; a window around the
-//! failing return is tried first, so that a long history is not decided again and again.
+//! What is left out is searched for by halving (Zeller & Hildebrandt 2002), and the engine decides what is
+//! still wrong; a window around the failing return is tried first, so that a long history is not decided
+//! again and again.
 
 use linpoint_history::specs::codes::queue::{DEQUEUE, ENQUEUE};
 use linpoint_history::{Builtin, Kind, Operation, Symbols, ValueId};
@@ -24,8 +28,8 @@ use super::stack::StackMetastates;
 use crate::engine::{self, Budget, Context, Engine, Stop};
 use crate::timeline::{Ties, Timeline};
 
-/// Operations of `rows`, a history that is wrong at the return of `at`, that are still wrong; `None` if nothing is known
-/// to be left out.
+/// Operations of `rows`, a history that is wrong at the return of `at`, that are still wrong; `None` if
+/// nothing is known to be left out.
 pub fn shrink(
     spec: &Builtin,
     symbols: &Symbols,
@@ -51,8 +55,8 @@ pub fn shrink(
     }
 }
 
-/// The sets of rows of which each may be left out: without it, what was linearizable stays so. None if that is not
-/// known for the specification.
+/// The sets of rows of which each may be left out: without it, what was linearizable stays so. None if that
+/// is not known for the specification.
 pub fn removable(spec: &Builtin, rows: &[Operation]) -> Vec<Vec<u32>> {
     if !fits(spec, rows) {
         return Vec::new();
@@ -60,7 +64,8 @@ pub fn removable(spec: &Builtin, rows: &[Operation]) -> Vec<Vec<u32>> {
     blocks(spec.kind, rows).into_iter().map(|block| block.rows).collect()
 }
 
-/// Are blocks what this module's text says? In priority queues insertions and removals have the codes of a queue's.
+/// Are blocks what this module's text says? In priority queues insertions and removals have the codes of a
+/// queue's.
 fn fits(spec: &Builtin, rows: &[Operation]) -> bool {
     let kinds = [Kind::Queue, Kind::Stack, Kind::PriorityQueue, Kind::PriorityQueueMax];
     kinds.contains(&spec.kind)
@@ -194,8 +199,8 @@ fn blocks(kind: Kind, rows: &[Operation]) -> Vec<Block> {
         }
     }
     for (mut inserts, mut removes) in by_value.into_values() {
-        // A removal that took no one knows what may have taken any element, so then only all of a value's operations
-        // may be left out (it then took nothing).
+        // A removal that took no one knows what may have taken any element, so then only all of a value's
+        // operations may be left out (it then took nothing).
         let all = vec![0];
         let insert_cuts = if is_wild { all.clone() } else { cuts(rows, &mut inserts) };
         let remove_cuts = if is_wild { all } else { cuts(rows, &mut removes) };
@@ -221,8 +226,8 @@ fn blocks(kind: Kind, rows: &[Operation]) -> Vec<Block> {
     blocks
 }
 
-/// Were the first `d` pushes and pops of a value over before any other was called? Then none was on the stack at that moment, and a pop
-/// after it takes what was pushed after it.
+/// Were the first `d` pushes and pops of a value over before any other was called? Then none was on the stack
+/// at that moment, and a pop after it takes what was pushed after it.
 fn all_gone(rows: &[Operation], pushes: &[u32], pops: &[u32], d: usize) -> bool {
     if d > pops.len() {
         return false;
@@ -233,7 +238,8 @@ fn all_gone(rows: &[Operation], pushes: &[u32], pops: &[u32], d: usize) -> bool 
     over < begun || begun.is_none()
 }
 
-/// Sorts operations by return and finds each number D such that the first D returned before the others were called.
+/// Sorts operations by return and finds each number D such that the first D returned before the others were
+/// called.
 fn cuts(rows: &[Operation], list: &mut [u32]) -> Vec<usize> {
     list.sort_by_key(|row| rows[*row as usize].ret);
     let mut calls: Vec<i64> = list.iter().map(|row| rows[*row as usize].call).collect();

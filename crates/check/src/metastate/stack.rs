@@ -1,9 +1,9 @@
 //! Stack with repeated values: configurations that leave everything open that no return has forced.
 //!
-//! One forward pass keeps, for each set of open operations that may have taken effect, the set of possible contents as
-//! one shared graph ([`words`]). What happens at a return is in [`step`]. A witness needs one way through these sets: they are kept for
-//! each return since the last settled moment, or, when they take too much room, only every so often and computed again
-//! on the way back ([`path`], [`order`]).
+//! One forward pass keeps, for each set of open operations that may have taken effect, the set of possible
+//! contents as one shared graph ([`words`]). What happens at a return is in [`step`]. A witness needs one way
+//! through these sets: they are kept for each return since the last settled moment, or, when they take too
+//! much room, only every so often and computed again on the way back ([`path`], [`order`]).
 //!
 //! The argument why nothing is lost is in `docs/soundness.md`, "Stack metastates".
 
@@ -138,7 +138,8 @@ impl StackMetastates {
         StackMetastates::with_room(ROOM)
     }
 
-    /// An engine that keeps at most about this many bytes for the way back, and computes what it did not keep a second time.
+    /// An engine that keeps at most about this many bytes for the way back, and computes what it did not keep
+    /// a second time.
     pub fn with_room(room: usize) -> StackMetastates {
         StackMetastates {
             words: Words::default(),
@@ -345,7 +346,8 @@ impl StackMetastates {
         Ok(())
     }
 
-    /// Computes the configurations before return `index` and its neighbours again, from the last that were kept.
+    /// Computes the configurations before return `index` and its neighbours again, from the last that were
+    /// kept.
     fn recompute(&mut self, index: usize, configs: &mut [Config], path: &mut Path) {
         self.log.before.truncate(index + 1);
         if self.words.len() > self.collect_at {

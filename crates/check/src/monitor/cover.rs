@@ -1,9 +1,9 @@
 //! Which values were surely inside, kept for the day an answer must be shown to be impossible.
 //!
-//! A value is surely inside in the gaps after its insertion returned and before its removal was called: its *cover*. An
-//! answer is impossible when covers span its whole window, and the fewest that do are the core. Covers of values that left
-//! must be remembered as long as an answer is open that they might refute; when many gather, only those that
-//! a smallest refutation could use are kept.
+//! A value is surely inside in the gaps after its insertion returned and before its removal was called: its
+//! *cover*. An answer is impossible when covers span its whole window, and the fewest that do are the core.
+//! Covers of values that left must be remembered as long as an answer is open that they might refute; when
+//! many gather, only those that a smallest refutation could use are kept.
 
 use linpoint_history::{Operation, ValueId};
 

@@ -1,23 +1,31 @@
-//! Deques into which no value is pushed twice: an order is built towards what each return needs, and mended where that fails.
+//! Deques into which no value is pushed twice: an order is built towards what each return needs, and mended
+//! where that fails.
 //!
-//! **Parts.** Where x lies nearer to the front than y, x cannot leave by the back and y by the front: each would have to be gone before the other. So
-//! at every moment the elements that will leave by the front (the *front part*) lie before those that never leave, and these before those
-//! that will leave by the back. Whoever is pushed at one end and leaves by the other goes past both other parts, which must be empty
-//! then. The whole history is at hand, so the part of each element is known when it is pushed.
+//! **Parts.** Where x lies nearer to the front than y, x cannot leave by the back and y by the front: each
+//! would have to be gone before the other. So at every moment the elements that will leave by the front (the
+//! *front part*) lie before those that never leave, and these before those that will leave by the back.
+//! Whoever is pushed at one end and leaves by the other goes past both other parts, which must be empty then.
+//! The whole history is at hand, so the part of each element is known when it is pushed.
 //!
-//! **Placing** (`windows.rs`, `through.rs`, `place.rs`). Windows are narrowed by what the parts ask of each other until nothing changes. Elements that leave where they came from
-//! are stacks, which are peeled; for all others a sweep over time finds gaps, depth first. This finds an order wherever there is one, nearly always in about linear time.
+//! **Placing** (`windows.rs`, `through.rs`, `place.rs`). Windows are narrowed by what the parts ask of each
+//! other until nothing changes. Elements that leave where they came from are stacks, which are peeled; for
+//! all others a sweep over time finds gaps, depth first. This finds an order wherever there is one, nearly
+//! always in about linear time.
 //!
-//! **Building** (`build.rs`), where something is inside at first, or the sweep took too long. Every return is taken in turn. What it needs is done first, as late as possible: elements in the way
-//! are popped, if their pops are open; open pushes that could not come later go first. There is no proof that this
-//! finds an order wherever there is one. Where it is stuck there is usually one value to blame: it lies in the way of an operation, and its pop is not called
-//! yet. Then the operation should have come before the push of that value. This is noted, everything is taken back to the moment of that push, and building goes on from there.
-//! Where nothing new is to be learnt this way, the last returns are taken back and tried again with some open operations
-//! done early, chosen at random from a fixed seed.
+//! **Building** (`build.rs`), where something is inside at first, or the sweep took too long. Every return is
+//! taken in turn. What it needs is done first, as late as possible: elements in the way are popped, if their
+//! pops are open; open pushes that could not come later go first. There is no proof that this finds an order
+//! wherever there is one. Where it is stuck there is usually one value to blame: it lies in the way of an
+//! operation, and its pop is not called yet. Then the operation should have come before the push of that
+//! value. This is noted, everything is taken back to the moment of that push, and building goes on from
+//! there. Where nothing new is to be learnt this way, the last returns are taken back and tried again with
+//! some open operations done early, chosen at random from a fixed seed.
 //!
-//! **Verdicts.** An order is only an order once the recheck has replayed it. Where none is found, a few values around the place are sought that cannot be placed either, and decided
-//! by the [`frontier`](crate::frontier): a legal run stays legal without all operations on some values, so if these have no order the history has none
-//! (`refute.rs`). Where that fails too, the next engine takes over. Nothing else is concluded, so nothing here needs to be believed.
+//! **Verdicts.** An order is only an order once the recheck has replayed it. Where none is found, a few
+//! values around the place are sought that cannot be placed either, and decided by the
+//! [`frontier`](crate::frontier): a legal run stays legal without all operations on some values, so if these
+//! have no order the history has none (`refute.rs`). Where that fails too, the next engine takes over.
+//! Nothing else is concluded, so nothing here needs to be believed.
 
 mod build;
 mod place;

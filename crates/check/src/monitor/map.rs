@@ -1,16 +1,18 @@
-//! One key of a map, into which no value is inserted twice: chains of values, and zones as for registers (Gibbons & Korach
-//! 1997).
+//! One key of a map, into which no value is inserted twice: chains of values, and zones as for registers
+//! (Gibbons & Korach 1997).
 //!
-//! Every operation on a key answers what it found there. `insert(v) -> u` and `remove -> u` are swaps, so the answers link the
-//! insertions into *chains*: missing → v1 → v2 → … → missing. Inside a chain the order is forced: v1 goes in, the gets
-//! that found v1, v2 goes in, the gets that found v2, and so on. One scan compares that order with real time.
+//! Every operation on a key answers what it found there. `insert(v) -> u` and `remove -> u` are swaps, so the
+//! answers link the insertions into *chains*: missing → v1 → v2 → … → missing. Inside a chain the order is
+//! forced: v1 goes in, the gets that found v1, v2 goes in, the gets that found v2, and so on. One scan
+//! compares that order with real time.
 //!
-//! A chain begins and ends with the key missing, so nothing else happens on the key while it lasts; nor does a
-//! `get` or `remove` that found the key missing happen inside a chain. So chains and such *missing reads* are clusters that follow one another
-//! as wholes. With `first` the least return and `last` the greatest call of a cluster, A must come before B iff `first(A) <
-//! last(B)`. No two clusters may each have to come before the other, and that is all: sorted by the lesser of the two numbers, the clusters
-//! then stand in an order that explains the history. A chain that no removal ends comes last (`last` is infinite), one that begins with the initial
-//! contents first (`first` is zero; other times are numbers of gaps plus one).
+//! A chain begins and ends with the key missing, so nothing else happens on the key while it lasts; nor does
+//! a `get` or `remove` that found the key missing happen inside a chain. So chains and such *missing reads*
+//! are clusters that follow one another as wholes. With `first` the least return and `last` the greatest call
+//! of a cluster, A must come before B iff `first(A) < last(B)`. No two clusters may each have to come before
+//! the other, and that is all: sorted by the lesser of the two numbers, the clusters then stand in an order
+//! that explains the history. A chain that no removal ends comes last (`last` is infinite), one that begins
+//! with the initial contents first (`first` is zero; other times are numbers of gaps plus one).
 //!
 //! The rows of the key are held, and the decision falls at the end. `docs/soundness.md` has the argument.
 

@@ -1,7 +1,8 @@
 //! A number for each operation that was called and did not return yet, found by the operation's own number.
 //!
-//! What a monitor has to do at a return it knows at the call: which value it belongs to, or that nothing is left to do. Noted here, a
-//! return needs no search. Notes lie in a ring: the operations that are open lie close together.
+//! What a monitor has to do at a return it knows at the call: which value it belongs to, or that nothing is
+//! left to do. Noted here, a return needs no search. Notes lie in a ring: the operations that are open lie
+//! close together.
 
 /// See the module's text.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +15,8 @@ pub(crate) struct Notes {
 pub(crate) const NONE: u32 = u32::MAX;
 
 impl Notes {
-    /// Notes something for the return `id`; the next return is `now`, and all notes for earlier ones were taken.
+    /// Notes something for the return `id`; the next return is `now`, and all notes for earlier ones were
+    /// taken.
     #[inline]
     pub fn put(&mut self, now: u32, id: u32, note: u32) {
         debug_assert!(now <= id);

@@ -1,15 +1,18 @@
-//! The priority queue monitor, least or greatest first: every value inserted at most once. O(log live) an operation.
+//! The priority queue monitor, least or greatest first: every value inserted at most once. O(log live) an
+//! operation.
 //!
-//! A value is surely inside in the gaps after its insertion returned and before its removal was called: its *cover*. A history is
-//! linearizable iff every removal of a value v has a gap, once its insertion is called too, that no cover of a value leaving before v
-//! contains, and every answer "empty" a gap that no cover contains (compare Lee & Mathur 2025; Abdulla et al. 2025). Each takes the *earliest*
-//! such gap: while v stays longer than its cover, values that leave before it cover those gaps, so nobody that comes after v loses one.
-//! Insertions take effect when they return, or just before their removal. Inside a gap: removals by priority, then "empty"
-//! answers, then insertions. So the order is written without delay ([`Sweep`]).
+//! A value is surely inside in the gaps after its insertion returned and before its removal was called: its
+//! *cover*. A history is linearizable iff every removal of a value v has a gap, once its insertion is called
+//! too, that no cover of a value leaving before v contains, and every answer "empty" a gap that no cover
+//! contains (compare Lee & Mathur 2025; Abdulla et al. 2025). Each takes the *earliest* such gap: while v
+//! stays longer than its cover, values that leave before it cover those gaps, so nobody that comes after v
+//! loses one. Insertions take effect when they return, or just before their removal. Inside a gap: removals
+//! by priority, then "empty" answers, then insertions. So the order is written without delay ([`Sweep`]).
 //!
-//! **Pending operations.** An insertion that never returned has no cover and counts if its value was removed. Removals that never
-//! returned may take what nobody else took, and which of them takes which value is searched for ([`search`]), after
-//! all rows are there; a history without such removals is decided as it comes.
+//! **Pending operations.** An insertion that never returned has no cover and counts if its value was removed.
+//! Removals that never returned may take what nobody else took, and which of them takes which value is
+//! searched for ([`search`]), after all rows are there; a history without such removals is decided as it
+//! comes.
 
 mod bits;
 mod heap;

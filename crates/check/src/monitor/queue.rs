@@ -1,20 +1,22 @@
 //! The queue monitor: first in, first out, every value enqueued at most once. O(1) an operation.
 //!
-//! A value v has four numbers: it is enqueued in one of the gaps `ie..=il` and dequeued in one of `re..=rl`. A queue's history is wrong iff
-//! a value is dequeued that was not enqueued by then, or twice; or a was enqueued before b (`il(a) < ie(b)`) and
-//! b was dequeued before a (`rl(b) < re(a)`); or an answer "empty" has no gap in which nothing is surely inside (Henzinger, Sezgin &
-//! Vafeiadis 2013; Lee & Mathur 2025).
+//! A value v has four numbers: it is enqueued in one of the gaps `ie..=il` and dequeued in one of `re..=rl`.
+//! A queue's history is wrong iff a value is dequeued that was not enqueued by then, or twice; or a was
+//! enqueued before b (`il(a) < ie(b)`) and b was dequeued before a (`rl(b) < re(a)`); or an answer "empty"
+//! has no gap in which nothing is surely inside (Henzinger, Sezgin & Vafeiadis 2013; Lee & Mathur 2025).
 //!
-//! **The pass.** Values stand in a ring in order of `il`. When the dequeue of v returns, v is *taken*, and before it every value of the ring
-//! with `il < ie(v)`: each of them must have its dequeue called by now, else the order is violated. The order of taking is the
-//! order of the queue; the enqueues take effect at the earliest gaps that this order leaves (`e := max(e, ie)`), the dequeues
-//! too (`d := max(d, re, e)`). An "empty" takes effect at the first uncovered gap: all values of the ring that
-//! are surely in by then are taken there first. Dequeues wait in `leaving` until the enqueues of their gap are known.
+//! **The pass.** Values stand in a ring in order of `il`. When the dequeue of v returns, v is *taken*, and
+//! before it every value of the ring with `il < ie(v)`: each of them must have its dequeue called by now,
+//! else the order is violated. The order of taking is the order of the queue; the enqueues take effect at the
+//! earliest gaps that this order leaves (`e := max(e, ie)`), the dequeues too (`d := max(d, re, e)`). An
+//! "empty" takes effect at the first uncovered gap: all values of the ring that are surely in by then are
+//! taken there first. Dequeues wait in `leaving` until the enqueues of their gap are known.
 //!
-//! **Pending operations.** An enqueue that never returned counts if its value was dequeued. Dequeues that never returned take what nobody
-//! else takes: the i-th of them by call the i-th such value by `il`, no other matching is better. Where a dequeue's
-//! order forces such a value out, that is decided at once. Where only an "empty" asks for it, it is known at the end
-//! which values nobody took, so the monitor keeps the rows from there on ([`QueueMonitor::stalled`]) and resumes when all are there.
+//! **Pending operations.** An enqueue that never returned counts if its value was dequeued. Dequeues that
+//! never returned take what nobody else takes: the i-th of them by call the i-th such value by `il`, no other
+//! matching is better. Where a dequeue's order forces such a value out, that is decided at once. Where only
+//! an "empty" asks for it, it is known at the end which values nobody took, so the monitor keeps the rows
+//! from there on ([`QueueMonitor::stalled`]) and resumes when all are there.
 
 mod refute;
 
@@ -63,8 +65,8 @@ pub struct QueueMonitor {
     all_known: bool,
 }
 
-/// A value whose enqueue returned, or that was there from the start. The row of its enqueue does not stand in the order, so the timeline
-/// has it.
+/// A value whose enqueue returned, or that was there from the start. The row of its enqueue does not stand in
+/// the order, so the timeline has it.
 #[derive(Clone, Copy, Debug)]
 struct Element {
     value: ValueId,
@@ -514,8 +516,8 @@ impl QueueMonitor {
         }
     }
 
-    /// Places the open answers "empty" in the gaps from here to `until` in which nothing is surely inside. True: that may depend on
-    /// what is not known before the end, and rows are kept from now on.
+    /// Places the open answers "empty" in the gaps from here to `until` in which nothing is surely inside.
+    /// True: that may depend on what is not known before the end, and rows are kept from now on.
     #[inline]
     fn place_empties(&mut self, timeline: &Timeline, until: u32, witness: &mut Witness) -> bool {
         while self.gap < until && !self.empties.is_empty() {

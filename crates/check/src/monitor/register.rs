@@ -1,24 +1,27 @@
 //! Registers whose writes are all different: one forward pass over *clusters* (Gibbons & Korach 1997).
 //!
-//! A value's cluster is its write and its reads. In every explanation the register holds a value during one stretch, so clusters
-//! follow one another as wholes. Let `first` be the least return of a cluster and `last` its greatest call. If
-//! `first < last` the register holds the value from `first` to `last` at least (a *forward* zone); otherwise the
-//! whole cluster fits into any single gap of `[last, first]` (a *backward* zone). A history is linearizable iff
-//! every read follows the call of its write, no two forward zones overlap, and no backward zone lies strictly inside a forward one.
+//! A value's cluster is its write and its reads. In every explanation the register holds a value during one
+//! stretch, so clusters follow one another as wholes. Let `first` be the least return of a cluster and `last`
+//! its greatest call. If `first < last` the register holds the value from `first` to `last` at least (a
+//! *forward* zone); otherwise the whole cluster fits into any single gap of `[last, first]` (a *backward*
+//! zone). A history is linearizable iff every read follows the call of its write, no two forward zones
+//! overlap, and no backward zone lies strictly inside a forward one.
 //!
-//! The pass keeps the clusters that may still be read (*alive*), in order of `first`. With `a0` the first of them, all others
-//! satisfy `last <= first(a0)`: they fit into the gap `first(a0)`, just before `a0`. Three things happen:
+//! The pass keeps the clusters that may still be read (*alive*), in order of `first`. With `a0` the first of
+//! them, all others satisfy `last <= first(a0)`: they fit into the gap `first(a0)`, just before `a0`. Three
+//! things happen:
 //!
-//! - A cluster v returns for the first time: every alive u with `first(u) < last(v)` is over, since a read of u called
-//!   from now on would put v inside u's zone.
-//! - An alive cluster is read: all others are over. Those with a smaller `first` come before it; those with a greater one now lie
-//!   inside its forward zone, so they take effect in the gap `first`, before it.
+//! - A cluster v returns for the first time: every alive u with `first(u) < last(v)` is over, since a read of
+//!   u called from now on would put v inside u's zone.
+//! - An alive cluster is read: all others are over. Those with a smaller `first` come before it; those with a
+//!   greater one now lie inside its forward zone, so they take effect in the gap `first`, before it.
 //! - A value that is over, or that was never written, is read: violated. There is no other way to fail.
 //!
-//! When clusters end they are written to the witness: the others first, then `a0`. A value read for long is written
-//! as it goes, as soon as no operation is open that may yet have to come before it.
+//! When clusters end they are written to the witness: the others first, then `a0`. A value read for long is
+//! written as it goes, as soon as no operation is open that may yet have to come before it.
 //!
-//! Times are numbers of gaps plus one, so that the initial value, whose cluster began before everything, has `first` zero.
+//! Times are numbers of gaps plus one, so that the initial value, whose cluster began before everything, has
+//! `first` zero.
 
 mod core;
 
@@ -50,11 +53,11 @@ pub struct RegisterMonitor {
     /// Pending writes nobody has read yet.
     pending: FxHashMap<ValueId, OpId>,
     pending_known: usize,
-    /// Open reads of values that are over. They are wrong, unless their value is written again before they return;
-    /// then this monitor is not the one to decide.
+    /// Open reads of values that are over. They are wrong, unless their value is written again before they
+    /// return; then this monitor is not the one to decide.
     stale: Vec<OpId>,
-    /// A violation, and the last return of an operation it may rest on: if a value is written twice before that, it
-    /// means nothing.
+    /// A violation, and the last return of an operation it may rest on: if a value is written twice before
+    /// that, it means nothing.
     doom: Option<(u32, Violation)>,
 }
 
@@ -262,7 +265,8 @@ impl RegisterMonitor {
         }
     }
 
-    /// Writes down the reads of the value the register holds for sure, if nothing can come before them any more.
+    /// Writes down the reads of the value the register holds for sure, if nothing can come before them any
+    /// more.
     fn flush(&mut self, witness: &mut Witness) {
         let &[front] = self.alive.as_slice() else { return };
         let first = self.clusters[front as usize].first;

@@ -1,7 +1,7 @@
 //! A first-in-first-out list whose items keep their number while they are held.
 //!
-//! Items lie in chunks: growth never copies them, so the peak is what is held, and chunks of items that left are used
-//! again or given back.
+//! Items lie in chunks: growth never copies them, so the peak is what is held, and chunks of items that left
+//! are used again or given back.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,10 @@
 //! Which values a history has inserted so far, exactly and in little memory.
 //!
-//! The monitors for distinct values must notice the first value that comes twice, however long ago it came first. Values
-//! are 32-bit numbers and mostly consecutive, so the set is kept in blocks of 65,536 values (after the
-//! roaring bitmaps of Chambi, Lemire, Kaser & Godin 2016): a block with few members is a sorted list of 16-bit numbers,
-//! a fuller one is a bitmap. Consecutive values cost one bit each, scattered ones two bytes and a share of a block.
+//! The monitors for distinct values must notice the first value that comes twice, however long ago it came
+//! first. Values are 32-bit numbers and mostly consecutive, so the set is kept in blocks of 65,536 values
+//! (after the roaring bitmaps of Chambi, Lemire, Kaser & Godin 2016): a block with few members is a sorted
+//! list of 16-bit numbers, a fuller one is a bitmap. Consecutive values cost one bit each, scattered ones two
+//! bytes and a share of a block.
 
 use linpoint_history::ValueId;
 

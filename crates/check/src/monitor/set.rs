@@ -1,27 +1,31 @@
 //! Sets, multisets and lists: every value is an object of its own, and a small one.
 //!
-//! For one value the object is a count (for a set 0 or 1), and its operations are of four roles: *add* (count + 1), *take*
-//! (count - 1, possible above 0), *present* (reads that it is above 0) and *absent* (reads that it is 0). An `add` that answers "it
-//! was there already" reads presence, a `remove` that answers "it was not" reads absence.
+//! For one value the object is a count (for a set 0 or 1), and its operations are of four roles: *add* (count +
+//! 1), *take* (count - 1, possible above 0), *present* (reads that it is above 0) and *absent* (reads that it
+//! is 0). An `add` that answers "it was there already" reads presence, a `remove` that answers "it was not"
+//! reads absence.
 //!
-//! Nothing takes effect until a return forces it; reads are satisfied the moment the count is right. Of several open operations of one role
-//! the one that returns first is used, since it leaves those with more time; pending ones come last. So:
+//! Nothing takes effect until a return forces it; reads are satisfied the moment the count is right. Of
+//! several open operations of one role the one that returns first is used, since it leaves those with more
+//! time; pending ones come last. So:
 //!
 //! - a take or a *present* that finds the count 0 at its return needs an open add;
 //! - an *absent* that finds the count above 0 needs as many open takes as the count;
-//! - an add returns: it takes effect now. But open takes may have brought the count to 0 just before it, and then an open *absent* was
-//!   satisfied. In a multiset both must be kept: two configurations. In a set the add is possible at 0 only, so one is left.
+//! - an add returns: it takes effect now. But open takes may have brought the count to 0 just before it, and
+//!   then an open *absent* was satisfied. In a multiset both must be kept: two configurations. In a set the
+//!   add is possible at 0 only, so one is left.
 //!
-//! A configuration is dropped if another has used no operation that it has not, and has satisfied all reads it has.
-//! Nearly always one is left. Values at their initial count with nothing open are forgotten.
+//! A configuration is dropped if another has used no operation that it has not, and has satisfied all reads
+//! it has. Nearly always one is left. Values at their initial count with nothing open are forgotten.
 //!
-//! Most operations are alone with their value: no other on it overlaps them. They take effect when they return, or cannot. So rows are looked at twice: when they are
-//! *met*, in order of return and ahead of what is explained, each is linked with the one before it on its value, and those that overlap are
-//! marked; when they are explained, only the marked ones need their calls, and an [`Episode`]. An operation on the value that is not met yet overlaps nothing that
-//! is explained now: all that are called by then are loaded.
+//! Most operations are alone with their value: no other on it overlaps them. They take effect when they
+//! return, or cannot. So rows are looked at twice: when they are *met*, in order of return and ahead of what
+//! is explained, each is linked with the one before it on its value, and those that overlap are marked; when
+//! they are explained, only the marked ones need their calls, and an [`Episode`]. An operation on the value
+//! that is not met yet overlaps nothing that is explained now: all that are called by then are loaded.
 //!
-//! Values are independent, and an order of each that respects the gaps merges with the others by gaps. While one value
-//! has several configurations the order of the others is held back.
+//! Values are independent, and an order of each that respects the gaps merges with the others by gaps. While
+//! one value has several configurations the order of the others is held back.
 
 mod core;
 mod episode;
@@ -52,7 +56,8 @@ pub struct SetMonitor {
     /// What was met of the rows from `met_from` on.
     met: Vec<Met>,
     met_from: u32,
-    /// The calls of operations that overlap others on their value and were not called yet, the first of them last.
+    /// The calls of operations that overlap others on their value and were not called yet, the first of them
+    /// last.
     due: BinaryHeap<Reverse<(u32, OpId)>>,
     /// The gap of the first of `due`.
     next_due: u32,
@@ -297,7 +302,8 @@ impl SetMonitor {
     }
 }
 
-/// What an operation that is alone with its value needs and does: at least and at most so many, and then more or less.
+/// What an operation that is alone with its value needs and does: at least and at most so many, and then more
+/// or less.
 #[derive(Clone, Copy, Debug)]
 struct Effect {
     least: u32,
@@ -316,7 +322,8 @@ fn effects(limit: u32) -> [Effect; 4] {
 }
 
 impl Element {
-    /// Takes note of an operation that returns, if it changed it: whether it did is nothing to guess, so both are worked out.
+    /// Takes note of an operation that returns, if it changed it: whether it did is nothing to guess, so both
+    /// are worked out.
     #[inline]
     fn changed_if(&mut self, changed: bool, op: &Operation) {
         let who = op.process().0 << 8 | u32::from(op.op().0);
@@ -422,7 +429,8 @@ impl Engine for SetMonitor {
     }
 }
 
-/// The role of an operation for its value. A pending one takes the role in which it changes something, if it has one.
+/// The role of an operation for its value. A pending one takes the role in which it changes something, if it
+/// has one.
 fn role_of(cx: &Context<'_>, op: &Operation) -> Result<Role, Stop> {
     let yes = op.is_pending() || op.result == ValueId::TRUE;
     Ok(match (cx.spec.kind, op.op()) {

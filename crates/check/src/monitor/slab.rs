@@ -1,4 +1,5 @@
-//! Items with numbers that are used again. Like [`Ring`](super::ring::Ring) it grows by chunks and copies nothing.
+//! Items with numbers that are used again. Like [`Ring`](super::ring::Ring) it grows by chunks and copies
+//! nothing.
 
 const CHUNK_BITS: u32 = 10;
 const CHUNK: usize = 1 << CHUNK_BITS;

@@ -1,12 +1,13 @@
 //! The stack monitor: LIFO stacks whose pushed values are all different, O(n log n), in windows.
 //!
-//! Rows are paired by value as they come ([`pairs`]); at each gap that no pop straddles the values popped so far are peeled from the
-//! bottom ([`peel`]), their operations are written to the witness, and they are forgotten ([`windows`]). What is held is the
-//! elements inside and one window. A violation is explained from the rows at hand ([`explain`]).
+//! Rows are paired by value as they come ([`pairs`]); at each gap that no pop straddles the values popped so
+//! far are peeled from the bottom ([`peel`]), their operations are written to the witness, and they are
+//! forgotten ([`windows`]). What is held is the elements inside and one window. A violation is explained from
+//! the rows at hand ([`explain`]).
 //!
-//! A pending push is dropped unless its value was popped; then it takes effect in the same instant as the pop. Pending pops may take any
-//! left-over, which is known only at the end: from the first of them on rows are kept, and decided by [`pending`].
-//! `docs/soundness.md` has the arguments.
+//! A pending push is dropped unless its value was popped; then it takes effect in the same instant as the
+//! pop. Pending pops may take any left-over, which is known only at the end: from the first of them on rows
+//! are kept, and decided by [`pending`]. `docs/soundness.md` has the arguments.
 
 mod explain;
 mod nested;
@@ -171,7 +172,8 @@ impl StackMonitor {
         pops.sort_unstable_by_key(|pop| pop.called);
         let first = pops.first().map(|pop| pop.called);
         let entries = self.entries(timeline);
-        // Pending pops may also take what the stack began with, which is no row: then no core stands for itself.
+        // Pending pops may also take what the stack began with, which is no row: then no core stands for
+        // itself.
         let found = explain::explain(&entries, self.pairs.end(), first, cx.symbols);
         Stop::Violated(match found.filter(|_| cx.spec.initial.is_null()) {
             Some(found) => {
@@ -212,8 +214,9 @@ impl StackMonitor {
             Some(found) => {
                 Violation { at: at(found.at.min(wrong.at)), core: found.core, reason: found.reason }
             }
-            // The operation that finds no place may have returned long before the others that are to blame, so that the history up to its
-            // return can be explained. Up to the end of the window it cannot: what survives is popped only after that.
+            // The operation that finds no place may have returned long before the others that are to blame,
+            // so that the history up to its return can be explained. Up to the end of the window it cannot:
+            // what survives is popped only after that.
             None => Violation { at: at(self.windows.gap() - 1), core: Vec::new(), reason: String::new() },
         })
     }

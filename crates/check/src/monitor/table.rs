@@ -1,8 +1,8 @@
 //! Where each value is: a table from numbers to numbers, for the values a collection holds now.
 //!
-//! Open addressing with linear probing, at most half full, so that nearly every search ends where it begins; what is
-//! removed leaves no trace, since its followers move up (Knuth 1973, section 6.4, algorithm R). Keys are spread by a multiplication (Fibonacci
-//! hashing): they are usually rising numbers.
+//! Open addressing with linear probing, at most half full, so that nearly every search ends where it begins;
+//! what is removed leaves no trace, since its followers move up (Knuth 1973, section 6.4, algorithm R). Keys
+//! are spread by a multiplication (Fibonacci hashing): they are usually rising numbers.
 
 /// See the module's text.
 #[derive(Clone, Debug)]

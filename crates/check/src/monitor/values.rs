@@ -1,10 +1,11 @@
 //! Where each value is, and exactly which values were there: a table keyed by value that gives memory back.
 //!
-//! A monitor asks three things of a value: was it never seen, is it held now (and in which place), is it gone? "Gone" must be exact for
-//! ever, since a second insertion of a value takes the decision out of the monitor's hands. Values are numbers, usually
-//! rising ones, so they are kept by groups of 65536: a group with few of them is two sorted lists (2 bytes a value gone), a
-//! fuller one is 1024 pages with one bit a value gone and room for places only where one is held (2 to 6 bits a value of the range),
-//! and a group of which every value came and went is one word. The directory is at most 1 MB.
+//! A monitor asks three things of a value: was it never seen, is it held now (and in which place), is it
+//! gone? "Gone" must be exact for ever, since a second insertion of a value takes the decision out of the
+//! monitor's hands. Values are numbers, usually rising ones, so they are kept by groups of 65536: a group
+//! with few of them is two sorted lists (2 bytes a value gone), a fuller one is 1024 pages with one bit a
+//! value gone and room for places only where one is held (2 to 6 bits a value of the range), and a group of
+//! which every value came and went is one word. The directory is at most 1 MB.
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,19 +1,23 @@
 //! What another engine begins with, where the one at work meets an operation that it does not know.
 //!
-//! The engines for streams are chosen for the operations that are usual, and some objects have rare ones (`change_key`, `insert_pair`) or
-//! values (text as a priority) that only a slower engine takes. That one needs the past. It is kept as rows since the last *cut*: a
-//! moment at which nothing was open and the whole order up to it had passed its recheck.
+//! The engines for streams are chosen for the operations that are usual, and some objects have rare ones
+//! (`change_key`, `insert_pair`) or values (text as a priority) that only a slower engine takes. That one
+//! needs the past. It is kept as rows since the last *cut*: a moment at which nothing was open and the whole
+//! order up to it had passed its recheck.
 //!
-//! In a bag (priority queue, multiset) the contents at such a moment do not depend on the order: the initial ones, those put in, less those taken
-//! out. So the later part is decided from there, and nothing is lost: every order of the whole is one of the earlier part followed by one of the later part. In
-//! other objects the order matters, so for them there is no cut, and all rows are kept. In either case no more than a bound:
-//! beyond that the past is given up, and an operation that the engine does not know makes the stream `unknown`, as the verdict then says.
+//! In a bag (priority queue, multiset) the contents at such a moment do not depend on the order: the initial
+//! ones, those put in, less those taken out. So the later part is decided from there, and nothing is lost:
+//! every order of the whole is one of the earlier part followed by one of the later part. In other objects
+//! the order matters, so for them there is no cut, and all rows are kept. In either case no more than a
+//! bound: beyond that the past is given up, and an operation that the engine does not know makes the stream
+//! `unknown`, as the verdict then says.
 
 use linpoint_history::specs::codes::{priority_queue, set};
 use linpoint_history::{Builtin, Kind, Operation, Symbols, Value, ValueId};
 use rustc_hash::FxHashMap;
 
-/// So many rows are kept at most: of a bag, which is cut now and then, and of other objects, where it is hardly ever needed.
+/// So many rows are kept at most: of a bag, which is cut now and then, and of other objects, where it is
+/// hardly ever needed.
 const MOST_OF_BAGS: usize = 1 << 16;
 const MOST_OF_OTHERS: usize = 1 << 13;
 /// Cuts are not made for less.
@@ -117,7 +121,8 @@ impl Restart {
         self.rows.clear();
     }
 
-    /// The object at the cut, for an engine that is given the rows since; `None` where they are not known any more.
+    /// The object at the cut, for an engine that is given the rows since; `None` where they are not known any
+    /// more.
     pub(super) fn begin(&self, spec: &Builtin, symbols: &Symbols) -> Option<Builtin> {
         if self.is_lost {
             return None;

@@ -1,20 +1,23 @@
 //! The recheck of an order with holes, for stacks: what lies between two holes is folded into a few numbers.
 //!
-//! A stack monitor knows the place of a push only when its value leaves, so its order has *holes* into which operations are put later
-//! ([`crate::engine::Edit`]). The stretch between two holes is final but for its two ends. It is remembered as
+//! A stack monitor knows the place of a push only when its value leaves, so its order has *holes* into which
+//! operations are put later ([`crate::engine::Edit`]). The stretch between two holes is final but for its two
+//! ends. It is remembered as
 //!
-//! 1. its latest call and its earliest return: two stretches that come to stand side by side respect real time iff nothing on the
-//!    right returned before the latest call on the left (and, where the two stamps are equal, by the order of the process);
-//! 2. its effect on a stack, reduced: the values it takes from below, whether it needs to find nothing more below them, and the values
-//!    it leaves. Stretches side by side multiply, a pop against the push it meets, as in the polycyclic monoid (Nivat & Perrot 1970).
+//! 1. its latest call and its earliest return: two stretches that come to stand side by side respect real
+//!    time iff nothing on the right returned before the latest call on the left (and, where the two stamps
+//!    are equal, by the order of the process);
+//! 2. its effect on a stack, reduced: the values it takes from below, whether it needs to find nothing more
+//!    below them, and the values it leaves. Stretches side by side multiply, a pop against the push it meets,
+//!    as in the polycyclic monoid (Nivat & Perrot 1970).
 //!
-//! When a hole closes, its neighbours are joined, the smaller effect into the larger. Every two operations are compared by the
-//! join that brings them into one stretch, so at the end, with one stretch left, this was the same check as replaying the
-//! order from left to right.
+//! When a hole closes, its neighbours are joined, the smaller effect into the larger. Every two operations
+//! are compared by the join that brings them into one stretch, so at the end, with one stretch left, this was
+//! the same check as replaying the order from left to right.
 //!
-//! Memory: 40 bytes a hole, and a number an element inside. Between holes that are open for long a stretch usually has no effect at all, so effects
-//! are kept apart. The names of holes rise from left to right, so a hole is found without a table; nearly always it is one
-//! of the last.
+//! Memory: 40 bytes a hole, and a number an element inside. Between holes that are open for long a stretch
+//! usually has no effect at all, so effects are kept apart. The names of holes rise from left to right, so a
+//! hole is found without a table; nearly always it is one of the last.
 
 use std::collections::VecDeque;
 
@@ -118,7 +121,8 @@ impl Segments {
     pub fn push_all(&mut self, timeline: &Timeline, ids: &[OpId]) -> Result<(), BadWitness> {
         let mut ids = ids.iter();
         while let Some(&id) = ids.next() {
-            // The first looks at everything, and so does one whose stamps are among the extremes of the stretch.
+            // The first looks at everything, and so does one whose stamps are among the extremes of the
+            // stretch.
             with_row(timeline, id, |row| self.push(id, row))?;
             let Some(last) = self.stretches.last_mut() else { return Err(self.bad(RESULT)) };
             if !last.is_plain(&self.effects) {
@@ -202,7 +206,8 @@ impl Segments {
         joined.map_err(|why| self.bad(why))
     }
 
-    /// The order is complete: is it one stretch, with all `completed` operations in it? How many operations it has.
+    /// The order is complete: is it one stretch, with all `completed` operations in it? How many operations
+    /// it has.
     pub fn finish(&self, completed: u32) -> Result<u64, BadWitness> {
         if self.stretches.len() != 1 {
             return Err(self.bad("a hole is still open"));
@@ -387,8 +392,8 @@ impl Stretch {
         }
     }
 
-    /// Operations to come, all of which return at the very stamp of the latest call here, must not be earlier ones of the
-    /// process that called then.
+    /// Operations to come, all of which return at the very stamp of the latest call here, must not be earlier
+    /// ones of the process that called then.
     #[cold]
     fn check_processes(&self, effects: &Effects, coming: &[Whose]) -> Result<(), &'static str> {
         let latests = self.latests(effects);
@@ -483,7 +488,8 @@ impl Effect {
         self.pushes.is_empty()
     }
 
-    /// This effect and then `right`, which is left as a ruin: the smaller is worked into the larger. `None` where they do not fit.
+    /// This effect and then `right`, which is left as a ruin: the smaller is worked into the larger. `None`
+    /// where they do not fit.
     fn times(&mut self, right: &mut Effect) -> Option<()> {
         while let (Some(top), Some(want)) = (self.pushes.back(), right.pops.front()) {
             if want.is_some_and(|want| want != *top) {

@@ -1,8 +1,9 @@
 //! Rows that are explained but do not stand in the order yet: held in little room, found by number.
 //!
-//! An enqueue may have to wait for its place until its value leaves, and with it every row since. Rows lie in chunks, so that
-//! growth copies nothing and chunks at the front are given back. A row takes 20 bytes instead of 32: the stamp of its call, the time it took, who and what, and
-//! its argument or its result. A chunk with a row that does not fit into that holds all its rows as they are.
+//! An enqueue may have to wait for its place until its value leaves, and with it every row since. Rows lie in
+//! chunks, so that growth copies nothing and chunks at the front are given back. A row takes 20 bytes instead
+//! of 32: the stamp of its call, the time it took, who and what, and its argument or its result. A chunk with
+//! a row that does not fit into that holds all its rows as they are.
 
 use std::collections::VecDeque;
 
@@ -25,7 +26,8 @@ enum Chunk {
     Whole(Vec<Operation>),
 }
 
-/// Call (two halves), duration, who and what, value. The duration's first bit says that the value is the result.
+/// Call (two halves), duration, who and what, value. The duration's first bit says that the value is the
+/// result.
 #[derive(Clone, Copy, Debug)]
 struct Packed([u32; 5]);
 

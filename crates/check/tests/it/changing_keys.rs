@@ -1,4 +1,5 @@
-//! Priority queues whose keys change: the engine against the oracle, against the priority queue's own where no key changes, and the text's method with semi-redundancy on and off.
+//! Priority queues whose keys change: the engine against the oracle, against the priority queue's own where
+//! no key changes, and the text's method with semi-redundancy on and off.
 
 use linpoint_check::metastate::changing_keys::ChangingKeys;
 use linpoint_check::metastate::seed::Switches;
@@ -113,7 +114,8 @@ fn generated(seed: u64, processes: u32, operations: u64, spoil: bool) -> (Builti
     (spec, history)
 }
 
-/// The switch that merges an insertion and a change of its key changes how many metastates there are, and no verdict; ours are the same.
+/// The switch that merges an insertion and a change of its key changes how many metastates there are, and no
+/// verdict; ours are the same.
 #[test]
 fn semi_redundancy_changes_no_verdict() {
     let all = Switches::all();

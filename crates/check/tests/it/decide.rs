@@ -100,7 +100,8 @@ fn a_pending_operation_touches_the_last_of_its_process() {
 
 #[test]
 fn touching_operations_on_different_objects_may_contradict() {
-    // p: write x, then read y; q: write y, then read x. All four meet at stamp 5, and neither read sees the other's write.
+    // p: write x, then read y; q: write y, then read x. All four meet at stamp 5, and neither read sees the
+    // other's write.
     let spec = Builtin::new(Kind::Register);
     let verdict = |seen: &str, last: i64| {
         let text = format!(
@@ -192,7 +193,8 @@ fn nothing_starts_with_null_inside() {
 
 #[test]
 fn a_limit_holds_within_one_return() {
-    // Many insertions at once, then as many removals at once: the first return has more explanations than can be listed.
+    // Many insertions at once, then as many removals at once: the first return has more explanations than can
+    // be listed.
     let collections = [
         ("queue", 100, "enqueue", "dequeue"),
         ("stack", 30, "push", "pop"),

@@ -70,8 +70,9 @@ fn long_histories_are_decided() {
     }
 }
 
-/// Clocks so coarse that every operation seems to begin where the last one of its process ended, or a hundred events before or after: every operation overlaps many others.
-/// The sweep goes back seldom, and through each gap about once.
+/// Clocks so coarse that every operation seems to begin where the last one of its process ended, or a hundred
+/// events before or after: every operation overlaps many others. The sweep goes back seldom, and through each
+/// gap about once.
 #[test]
 fn coarse_clocks_do_not_make_it_search() {
     for (processes, seed) in [(8, 1), (8, 2), (16, 1), (32, 1), (32, 2)] {
@@ -103,7 +104,8 @@ fn coarsen(rows: &mut [Operation], divide: i64) {
     }
 }
 
-/// Of long histories in which answers of pops that were close were exchanged, those that are wrong are told by few operations.
+/// Of long histories in which answers of pops that were close were exchanged, those that are wrong are told
+/// by few operations.
 #[test]
 fn long_histories_with_exchanged_answers_are_decided() {
     let mut rng = Rng::new(4);

@@ -1,8 +1,9 @@
 //! Every small history of an object, up to what makes no difference.
 //!
-//! Only the order of returns and, for each call, how many returns came before it matter (`timeline.rs`), so the real-time structures of
-//! n completed operations are the n! lists `earliest` with `earliest[i] <= i`. Results are those the object can give in some state reachable
-//! with as many steps: any other is refused everywhere. Processes are told apart only where the specification does.
+//! Only the order of returns and, for each call, how many returns came before it matter (`timeline.rs`), so
+//! the real-time structures of n completed operations are the n! lists `earliest` with `earliest[i] <= i`.
+//! Results are those the object can give in some state reachable with as many steps: any other is refused
+//! everywhere. Processes are told apart only where the specification does.
 
 use linpoint_history::{Builtin, Call, History, Kind, OpCode, Operation, ProcessId, Shape, Spec, Value};
 
@@ -17,7 +18,8 @@ pub struct Choice {
 /// How many processes a history may have.
 const PROCESSES: usize = 3;
 
-/// All operations with arguments from a domain of `values` numbers, and results the object may give within `steps`.
+/// All operations with arguments from a domain of `values` numbers, and results the object may give within
+/// `steps`.
 pub fn choices(spec: &Builtin, values: i64, steps: usize) -> Vec<Choice> {
     let calls = calls(spec, values);
     let mut found: Vec<Choice> = Vec::new();

@@ -1,7 +1,9 @@
-//! Every specification with every type of value, from odd initial states: each engine, the stream and the frontier against the oracle.
+//! Every specification with every type of value, from odd initial states: each engine, the stream and the
+//! frontier against the oracle.
 //!
-//! The histories are small random ones over numbers, renamed: a renaming that keeps the order (which priority queues see) must not
-//! change what is said, whether a value is its own number, has one in a table, or only ever stands in a pair.
+//! The histories are small random ones over numbers, renamed: a renaming that keeps the order (which priority
+//! queues see) must not change what is said, whether a value is its own number, has one in a table, or only
+//! ever stands in a pair.
 
 use linpoint_check::brute;
 use linpoint_check::frontier::{self, Decision};

@@ -1,4 +1,5 @@
-//! The generic engine, the depth-first search and the seed method on every small history; `--example exhaustive` goes further.
+//! The generic engine, the depth-first search and the seed method on every small history; `--example
+//! exhaustive` goes further.
 
 use linpoint_check::metastate::seed::{self, Switches};
 use linpoint_check::timeline::Ties;

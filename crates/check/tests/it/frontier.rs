@@ -22,7 +22,8 @@ fn it_agrees_with_brute_force() {
     }
 }
 
-/// The same verdict; and if it is no, an order of operations up to the start that may come first, and nothing that may follow.
+/// The same verdict; and if it is no, an order of operations up to the start that may come first, and nothing
+/// that may follow.
 #[track_caller]
 fn agree(spec: &Builtin, history: &History) {
     let (rows, symbols) = (&history.operations, &history.symbols);

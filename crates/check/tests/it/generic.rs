@@ -143,7 +143,8 @@ fn more_operations_open_than_a_word_has_bits() {
     }
 }
 
-/// Rows are released as soon as they are explained; what is held does not grow, and the order comes out as it goes.
+/// Rows are released as soon as they are explained; what is held does not grow, and the order comes out as it
+/// goes.
 #[test]
 fn a_stream_is_explained_in_little_memory() {
     let mut rng = Rng::new(4);

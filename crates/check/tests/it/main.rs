@@ -17,6 +17,7 @@ mod map;
 mod metastates;
 mod one_pass;
 mod online;
+mod orders;
 mod priority_queue_monitor;
 mod queue_monitor;
 mod recheck;

@@ -1,4 +1,5 @@
-//! Queue and priority queue metastates against the oracle: verdicts, witnesses, cores, whole and in small steps.
+//! Queue and priority queue metastates against the oracle: verdicts, witnesses, cores, whole and in small
+//! steps.
 
 use linpoint_check::engine::{self, Engine};
 use linpoint_check::metastate::priority_queue::PriorityQueueMetastates;
@@ -33,7 +34,8 @@ fn decide(spec: &Builtin, history: &History) -> Outcome {
     }
 }
 
-/// The same through a window: rows arrive as late as the frame allows, in random portions, and leave as early as it allows.
+/// The same through a window: rows arrive as late as the frame allows, in random portions, and leave as early
+/// as it allows.
 fn decide_in_steps(spec: &Builtin, history: &History, rng: &mut Rng) -> Result<Vec<Operation>, OpId> {
     let whole = Timeline::of(&history.operations, Ties::Strict);
     let mut window = Timeline::new(Ties::Strict);

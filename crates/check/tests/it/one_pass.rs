@@ -43,8 +43,9 @@ fn files_get_the_verdict_of_the_oracle() {
 
 #[test]
 fn returns_of_one_stamp_may_lie_in_two_chunks() {
-    // A long file is streamed in chunks. The last return of the first chunk and the first of the second have one stamp, and a pending operation is
-    // called at it, by the process whose return is in the second chunk: it comes after that.
+    // A long file is streamed in chunks. The last return of the first chunk and the first of the second have
+    // one stamp, and a pending operation is called at it, by the process whose return is in the second chunk:
+    // it comes after that.
     let spec = Builtin::new(Kind::Snapshot);
     let mut text = String::new();
     let row =

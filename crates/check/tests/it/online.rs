@@ -1,4 +1,5 @@
-//! Events one at a time must lead to the verdict that the whole history gets, and violations must show on the way.
+//! Events one at a time must lead to the verdict that the whole history gets, and violations must show on the
+//! way.
 
 use linpoint_check::online::{Online, Promise, Status};
 use linpoint_check::{Budget, brute};
@@ -124,7 +125,7 @@ fn a_rare_operation_may_come_late() {
             }
             Verdict::Violated(example) => {
                 assert!(!holds);
-                assert!(example.start.is_some_and(|start| start.operations > 5000));
+                assert!(example.evidence.start.is_some_and(|start| start.operations > 5000));
             }
             Verdict::Unknown(why) => panic!("{why:?}"),
         }

@@ -131,8 +131,8 @@ fn reasons() {
     );
 }
 
-/// Removals of one value that wait for each other: what is wrong must be said when the first of them returns without effect, before an order
-/// is written that has it later.
+/// Removals of one value that wait for each other: what is wrong must be said when the first of them returns
+/// without effect, before an order is written that has it later.
 #[test]
 fn removals_of_one_value_that_overlap() {
     let not_inserted = "remove_min -> 7 [0,10]; insert 9 [0,1]; remove_min -> 7 [2,5]; remove_min -> 7 [2,100]; insert 7 [20,30]";

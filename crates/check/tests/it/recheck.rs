@@ -134,7 +134,8 @@ fn the_fast_replay_is_the_specification() {
     }
 }
 
-/// Integers small and large, on both sides of every bound at which a fast form changes, against plain collections.
+/// Integers small and large, on both sides of every bound at which a fast form changes, against plain
+/// collections.
 #[test]
 fn the_fast_replay_knows_large_integers() {
     let mut rng = Rng::new(8);

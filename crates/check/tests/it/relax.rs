@@ -107,7 +107,8 @@ fn random_histories() {
     }
 }
 
-/// Histories that the generic engine would not end on: many elements inside, in every order that overlapping insertions may have had.
+/// Histories that the generic engine would not end on: many elements inside, in every order that overlapping
+/// insertions may have had.
 #[test]
 fn long_histories() {
     let of = |kind| Builtin::new(kind);

@@ -1,4 +1,5 @@
-//! An independent check of an order: every completed operation once, real time respected, accepted by the specification.
+//! An independent check of an order: every completed operation once, real time respected, accepted by the
+//! specification.
 
 use linpoint_check::{OpId, Timeline};
 use linpoint_history::{Call, Spec, Symbols};

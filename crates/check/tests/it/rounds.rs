@@ -1,4 +1,5 @@
-//! Several objects, one of them hard: what is wrong elsewhere is found all the same, and what nobody wrote is not searched for.
+//! Several objects, one of them hard: what is wrong elsewhere is found all the same, and what nobody wrote is
+//! not searched for.
 
 use std::time::Duration;
 
@@ -104,8 +105,8 @@ fn what_nobody_wrote_is_not_searched_for() {
     assert_eq!(answer.engine, "a look at who wrote what");
 }
 
-/// Nothing that an order explains is called impossible: values that are there at first, written by somebody who never returned, appended,
-/// exchanged, put in by pairs.
+/// Nothing that an order explains is called impossible: values that are there at first, written by somebody
+/// who never returned, appended, exchanged, put in by pairs.
 #[test]
 fn what_may_have_been_written_is_searched_for() {
     let mut found = 0;

@@ -67,6 +67,7 @@ fn two_insertions_and_two_removals_take_few_metastates() {
     let (verdict, plain) = seed::verify(&history, &spec, &Switches::none());
     assert!(matches!(verdict, Verdict::Holds(_)));
     let (_, all) = seed::verify(&history, &spec, &Switches::all());
-    // Two orders of the insertions, each with no removal, one, or both; three where order is not kept (Dragicevic 2011, table 4.13).
+    // Two orders of the insertions, each with no removal, one, or both; three where order is not kept
+    // (Dragicevic 2011, table 4.13).
     assert_eq!((plain.most, all.most), (6, 3));
 }

@@ -1,4 +1,5 @@
-//! The recheck of orders with holes against the plain recheck: right orders and wrong ones, told in random pieces.
+//! The recheck of orders with holes against the plain recheck: right orders and wrong ones, told in random
+//! pieces.
 
 use linpoint_check::recheck::Recheck;
 use linpoint_check::recheck::segments::Segments;

@@ -1,6 +1,6 @@
-//! Small random histories for differential tests: a few lanes, ties in most, empties, left-overs, pending operations,
-//! repeated values if wanted. Results come from a random order that explains them, and about half of the histories then
-//! have something changed, so that roughly a quarter cannot be explained.
+//! Small random histories for differential tests: a few lanes, ties in most, empties, left-overs, pending
+//! operations, repeated values if wanted. Results come from a random order that explains them, and about half
+//! of the histories then have something changed, so that roughly a quarter cannot be explained.
 
 use linpoint_history::rng::Rng;
 use linpoint_history::{Builtin, Call, History, Kind, OpCode, Operation, Spec, Value};

@@ -1,4 +1,5 @@
-//! Stack metastates: named traps, random histories against the oracle, small steps with rows released in between.
+//! Stack metastates: named traps, random histories against the oracle, small steps with rows released in
+//! between.
 
 use linpoint_check::engine::{Stop, run};
 use linpoint_check::metastate::stack::StackMetastates;
@@ -75,7 +76,8 @@ fn in_steps(cx: &Context<'_>, history: &History, rng: &mut Rng) -> Result<Vec<Op
     Ok(order)
 }
 
-/// An order explains a history: it respects real time, every completed operation is in it, and the specification accepts it.
+/// An order explains a history: it respects real time, every completed operation is in it, and the
+/// specification accepts it.
 #[track_caller]
 fn replay(spec: &Builtin, history: &History, timeline: &Timeline, order: &[OpId]) {
     let rows: Vec<Operation> = order.iter().map(|&id| *timeline.op(id)).collect();

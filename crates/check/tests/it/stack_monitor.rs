@@ -1,4 +1,5 @@
-//! The stack monitor against the oracle: whole histories, and streams in small steps with rows released in between.
+//! The stack monitor against the oracle: whole histories, and streams in small steps with rows released in
+//! between.
 
 use linpoint_check::engine::{Edit, Stop, Witness, run};
 use linpoint_check::monitor::stack::StackMonitor;

@@ -1,5 +1,5 @@
-//! Engines under the conditions of a stream: rows come late, steps are small, what was explained is taken away.
-//! And the checks that every verdict of an engine must pass, with nothing shared with the engine.
+//! Engines under the conditions of a stream: rows come late, steps are small, what was explained is taken
+//! away. And the checks that every verdict of an engine must pass, with nothing shared with the engine.
 
 use linpoint_check::timeline::Ties;
 use linpoint_check::{Budget, Context, Engine, OpId, Stop, Timeline, Witness, brute};
@@ -20,8 +20,8 @@ pub fn taste(rng: &mut Rng) -> Taste {
     taste
 }
 
-/// Exchanges the answers of removals: nothing comes out twice, or without having gone in, and yet many such histories are
-/// wrong.
+/// Exchanges the answers of removals: nothing comes out twice, or without having gone in, and yet many such
+/// histories are wrong.
 pub fn exchange_answers(history: &mut History, rng: &mut Rng) {
     let answers = |op: &Operation| op.op().0 == 1 && !op.is_pending();
     let removals: Vec<usize> =
@@ -130,7 +130,8 @@ pub enum Outcome {
     Unsupported,
 }
 
-/// Runs an engine in random steps and panics unless it agrees with the oracle, its order replays, its core is small and wrong.
+/// Runs an engine in random steps and panics unless it agrees with the oracle, its order replays, its core is
+/// small and wrong.
 #[track_caller]
 pub fn compare(engine: &mut dyn Engine, spec: &Builtin, history: &History, rng: &mut Rng) -> Outcome {
     let budget = Budget::unlimited();

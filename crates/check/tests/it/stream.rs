@@ -1,5 +1,5 @@
-//! A small driver for differential tests: feeds an engine in random steps, releases explained rows in between, and
-//! compares what comes out with the oracle; replays witnesses and re-decides cores.
+//! A small driver for differential tests: feeds an engine in random steps, releases explained rows in
+//! between, and compares what comes out with the oracle; replays witnesses and re-decides cores.
 
 use linpoint_check::timeline::Ties;
 use linpoint_check::{Budget, Context, Engine, OpId, Stop, Timeline, Violation, Witness, brute};
@@ -103,7 +103,8 @@ fn check_core(violation: &Violation, spec: &Builtin, history: &History, limit: u
     assert!(!search.holds(), "the core holds: {violation:?}\n{}", draw(spec, history));
 }
 
-/// Replays a witness: every completed operation once, in an order that real time and the specification accept.
+/// Replays a witness: every completed operation once, in an order that real time and the specification
+/// accept.
 fn replay(spec: &Builtin, timeline: &Timeline, symbols: &Symbols, order: &[OpId]) -> Result<(), String> {
     let mut states = vec![spec.initial()];
     let mut latest_call = i64::MIN;

@@ -10,7 +10,8 @@ use linpoint_history::{Builtin, Call, History, Kind, OpCode, Operation, Spec, Va
 
 use crate::small;
 
-/// A history of a few processes on a few objects with few stamps: results come from an order that keeps to stamps and processes, and some are changed then.
+/// A history of a few processes on a few objects with few stamps: results come from an order that keeps to
+/// stamps and processes, and some are changed then.
 pub fn history(spec: &Builtin, keys: u64, distinct: bool, rng: &mut Rng) -> History {
     let mut history = History::new();
     let (lanes, stamps) = (1 + rng.below(4), 1 + rng.below(5));
@@ -163,7 +164,8 @@ fn bounds_and_spurious_answers_too() {
     }
 }
 
-/// The search alone, whatever the plan says: it finds an order iff there is one, and the order passes its recheck.
+/// The search alone, whatever the plan says: it finds an order iff there is one, and the order passes its
+/// recheck.
 #[test]
 fn a_search_is_right_with_any_plan() {
     let mut counts = [0; 2];
@@ -209,7 +211,8 @@ fn a_search_is_right_with_any_plan() {
     assert!(counts[0] > 2000 && counts[1] > 2000, "{counts:?}");
 }
 
-/// The order of the log is finer than a coarse clock: what was linearizable with fine stamps is found to be at once.
+/// The order of the log is finer than a coarse clock: what was linearizable with fine stamps is found to be
+/// at once.
 #[test]
 fn a_log_in_order_of_return_is_as_easy_as_with_fine_stamps() {
     use linpoint_history::generate::{self, Plan};

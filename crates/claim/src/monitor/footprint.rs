@@ -1,5 +1,5 @@
-//! What an explorer that reorders steps must know: with which accesses an event does not commute, which claims only look, and when
-//! they were decided.
+//! What an explorer that reorders steps must know: with which accesses an event does not commute, which
+//! claims only look, and when they were decided.
 
 use super::{ClaimId, Monitor};
 use crate::{Kind, ThreadSet, VarId};
@@ -9,9 +9,9 @@ use crate::{Kind, ThreadSet, VarId};
 pub struct Made {
     /// Its name; nothing if it was true whatever happens.
     pub id: Option<ClaimId>,
-    /// Is it decided by what its own thread does, but for what it read when it was made? All its terms are then `Exit` terms of variables
-    /// of the thread, or `First` terms of the thread alone. Nothing that others do determines a term, and no later event of any thread
-    /// touches anything because of the claim.
+    /// Is it decided by what its own thread does, but for what it read when it was made? All its terms are
+    /// then `Exit` terms of variables of the thread, or `First` terms of the thread alone. Nothing that
+    /// others do determines a term, and no later event of any thread touches anything because of the claim.
     pub looks_only: bool,
 }
 
@@ -22,18 +22,21 @@ impl Monitor {
         self.footprint.get_or_insert_default();
     }
 
-    /// The accesses that the events since [`Monitor::clear_footprint`] amount to, beside those that were reported. A pair `(x, Rd)` says that the
-    /// present step does not commute with writes of `x`; `(x, Wr)`, not with any access of `x`.
+    /// The accesses that the events since [`Monitor::clear_footprint`] amount to, beside those that were
+    /// reported. A pair `(x, Rd)` says that the present step does not commute with writes of `x`; `(x, Wr)`,
+    /// not with any access of `x`.
     ///
-    /// - A claim does not commute with the accesses by others that its `First` and `Last` terms wait for, nor with writes to the
-    ///   variables of conditions.
-    /// - A write to a variable of the condition of a live `Last` term asks for the others of that condition. If the condition holds then, it does
-    ///   not commute with the accesses that the term waits for.
-    /// - The return of a procedure does not commute with writes to the variables of the `Exit` terms that wait for it.
+    /// - A claim does not commute with the accesses by others that its `First` and `Last` terms wait for, nor
+    ///   with writes to the variables of conditions.
+    /// - A write to a variable of the condition of a live `Last` term asks for the others of that condition.
+    ///   If the condition holds then, it does not commute with the accesses that the term waits for.
+    /// - The return of a procedure does not commute with writes to the variables of the `Exit` terms that
+    ///   wait for it.
     ///
-    /// If two events that follow each other, of different threads, do not conflict in this nor in their accesses, they can change places,
-    /// and every claim ends in the same way. What an event touches follows from the events it does not commute with, directly or through others:
-    /// so it is the same in every order that keeps these.
+    /// If two events that follow each other, of different threads, do not conflict in this nor in their
+    /// accesses, they can change places, and every claim ends in the same way. What an event touches follows
+    /// from the events it does not commute with, directly or through others: so it is the same in every order
+    /// that keeps these.
     pub fn footprint(&self) -> &[(VarId, Kind)] {
         self.footprint.as_deref().unwrap_or_default()
     }
@@ -43,7 +46,8 @@ impl Monitor {
         self.made.take()
     }
 
-    /// The claims that were decided, each with the number of the event that did it. Only where footprints are kept.
+    /// The claims that were decided, each with the number of the event that did it. Only where footprints are
+    /// kept.
     pub fn decisions(&self) -> &[(ClaimId, u64)] {
         &self.decisions
     }

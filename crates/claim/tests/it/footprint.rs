@@ -22,7 +22,8 @@ fn events_that_determine_terms_touch_their_variables() {
     monitor.add_last(id, x, Kind::RW, ThreadSet::all(), Condition::is_true(&done));
     monitor.add_exit(id, x, 0);
     monitor.close_claim(id, Box::new(|_, _| true));
-    // The claim does not commute with the writes that `First(x, Wr, …)` waits for, nor with the reads of the second term; nor with `done`.
+    // The claim does not commute with the writes that `First(x, Wr, …)` waits for, nor with the reads of the
+    // second term; nor with `done`.
     assert_eq!(monitor.footprint(), [(x, Kind::Rd), (x, Kind::Wr), (x, Kind::Wr), (done.id(), Kind::Rd)]);
 
     monitor.clear_footprint();
@@ -75,8 +76,8 @@ fn steps(run: &[Event]) -> Vec<Step> {
     steps
 }
 
-/// What became of a run: for each claim, by the step and the place in which it was made, the values of its terms if it was decided; and for
-/// each step what it touched.
+/// What became of a run: for each claim, by the step and the place in which it was made, the values of its
+/// terms if it was decided; and for each step what it touched.
 type Outcome = (BTreeMap<(usize, usize), Option<Vec<u128>>>, BTreeMap<usize, Vec<(VarId, Kind)>>);
 
 fn outcome(steps: &[Step]) -> Outcome {
@@ -124,8 +125,8 @@ fn outcome(steps: &[Step]) -> Outcome {
     (claims.take(), touched)
 }
 
-/// Steps of different threads that follow each other and do not conflict change places: every claim ends in the same way, and every step
-/// touches the same.
+/// Steps of different threads that follow each other and do not conflict change places: every claim ends in
+/// the same way, and every step touches the same.
 #[test]
 fn steps_that_do_not_conflict_commute() {
     let (mut swapped, mut refused) = (0, 0);

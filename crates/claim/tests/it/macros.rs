@@ -228,7 +228,8 @@ fn last_write_of_an_undo() {
     assert_eq!(failure(&host).terms[0].fixed_at, failure(&host).decided_at);
 }
 
-/// The example of section 3, `First(v, Rd, Tid) = Last(x, Wr, {t}, done)`, and the same with the sets written otherwise.
+/// The example of section 3, `First(v, Rd, Tid) = Last(x, Wr, {t}, done)`, and the same with the sets written
+/// otherwise.
 #[test]
 fn both_sides_in_the_future() {
     let (v, x, done) = (Shared::new(5), Shared::new(0), Shared::new(false));

@@ -1,4 +1,5 @@
-//! Tests of claims: the semantics as tables, the monitor against a slow evaluator, the macro, and what it refuses.
+//! Tests of claims: the semantics as tables, the monitor against a slow evaluator, the macro, and what it
+//! refuses.
 
 mod footprint;
 mod macros;

@@ -130,7 +130,8 @@ fn monitor_agrees_with_the_slow_evaluator() {
     );
 }
 
-/// Every claim of many runs, with one monitor that is reset in between; returns how many claims were ready and how many not.
+/// Every claim of many runs, with one monitor that is reset in between; returns how many claims were ready
+/// and how many not.
 pub fn compare_many(seeds: std::ops::Range<u64>) -> [u64; 2] {
     let mut monitor = Monitor::new();
     let mut totals = [0, 0];

@@ -1,5 +1,5 @@
-//! The slow and obvious evaluator: looks at the complete run, and finds each term by reading the definition (section 3) against the suffix that follows
-//! the claim. Shares nothing with the monitor.
+//! The slow and obvious evaluator: looks at the complete run, and finds each term by reading the definition
+//! (section 3) against the suffix that follows the claim. Shares nothing with the monitor.
 
 use linpoint_claim::{Bottom, Kind, ThreadId, ThreadSet};
 
@@ -93,7 +93,8 @@ fn value_if_matching(
     matches.then(|| of_variable().map(|access| (access.value, access.number)).next_back()).flatten()
 }
 
-/// The value of a variable when the procedure returns, with the event that wrote it (or the claim) and that of the return.
+/// The value of a variable when the procedure returns, with the event that wrote it (or the claim) and that
+/// of the return.
 fn latest(run: &[Event], claim: usize, exit: usize, name: char) -> (u128, u64, u64) {
     let mut state = Environment::default();
     let mut seen = number(run, claim);

@@ -43,7 +43,8 @@ pub fn variable(name: char) -> VarId {
 
 /// What the monitor found of each claim, by the number of the claim.
 pub struct Found {
-    /// The values of the terms of claims that were decided. All claims are taken as false, so that failures show the values.
+    /// The values of the terms of claims that were decided. All claims are taken as false, so that failures
+    /// show the values.
     pub decided: Vec<(usize, Failure)>,
     pub undecided: Vec<Undecided>,
     pub monitor: Monitor,

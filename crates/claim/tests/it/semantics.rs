@@ -1,4 +1,5 @@
-//! Section 3 of Sezgin, Tasiran, Muslu, Qadeer 2011 as tables: a run, a term, its value. The monitor and the slow evaluator must both say so.
+//! Section 3 of Sezgin, Tasiran, Muslu, Qadeer 2011 as tables: a run, a term, its value. The monitor and the
+//! slow evaluator must both say so.
 
 use linpoint_claim::{Bottom, Kind, Monitor, ThreadId, ThreadSet};
 
@@ -202,7 +203,8 @@ fn decided_as_soon_as_ready() {
     assert_eq!(feed(&run, Monitor::new()).decided[0].1.decided_at, 4);
 }
 
-/// One ⊥ term is enough for a claim not to be ready, whatever the others are; it is dropped as soon as that is sure.
+/// One ⊥ term is enough for a claim not to be ready, whatever the others are; it is dropped as soon as that
+/// is sure.
 #[test]
 fn a_claim_with_a_bottom_term_is_not_ready() {
     let terms = [first(Kind::Wr, all()), last(Kind::Wr, only(2))];

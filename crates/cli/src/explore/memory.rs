@@ -1,7 +1,9 @@
-//! Memory as text: shared variables, and the records that can be reached from them, as nodes and pointers. What changed since the step before has a star.
+//! Memory as text: shared variables, and the records that can be reached from them, as nodes and pointers.
+//! What changed since the step before has a star.
 //!
-//! A pointer is an arrow to a node, which is drawn where it is met first: `top → #2[val 2] → #1[val 1] → null`. A kind of record with several pointers has them
-//! inside: `#1[val 1, left → #2, right null]`. Where there are many variables, only those that changed are shown.
+//! A pointer is an arrow to a node, which is drawn where it is met first: `top → #2[val 2] → #1[val 1] →
+//! null`. A kind of record with several pointers has them inside: `#1[val 1, left → #2, right null]`. Where
+//! there are many variables, only those that changed are shown.
 
 use linpoint_lang::interp::{Machine, State};
 use linpoint_lang::program::{NONE, Program, Slot, Type, UNSET, Word};

@@ -7,11 +7,13 @@ use linpoint_lang::Program;
 use linpoint_lang::interp::Machine;
 use linpoint_lang::program::{ClientThread, SpecSource, Type};
 use linpoint_lang::span::line_column;
-use linpoint_model::{Explored, Limit, Schedule, TraceStep, Verdict, Violation, Workload, Wrong};
+use linpoint_model::{
+    Explored, Limit, Schedule, TraceStep, Verdict, Violation, Workload, Wrong, only_ghosts_go_wrong,
+};
 use linpoint_report::view::{self, Summary, View};
 use serde_json::json;
 
-use super::{ExploreArgs, columns, ghosts, memory};
+use super::{ExploreArgs, columns, memory};
 
 /// What was found, and of what.
 pub(super) struct Told<'a> {
@@ -32,16 +34,16 @@ impl Told<'_> {
     pub fn text(&self) -> String {
         let Told { args, program, text, workload, who, explored, schedule } = *self;
         let mut out = match &explored.verdict {
-            Verdict::Holds => format!("holds: {}\n{}", self.basis(), self.other_clients()),
+            Verdict::Holds(_) => format!("holds: {}\n{}", self.basis(), self.other_clients()),
             Verdict::Violated(violation) => {
                 let threads = workload.threads.len();
                 let mut out = format!("violated: {}\n\n", reason(program, threads, violation, text));
                 draw(program, workload, &violation.steps, text, &mut out);
                 if violation.wrong == Wrong::NotLinearizable {
-                    // The page's words for why no order fits.
-                    let mut view = View::new(view::Verdict::Violated, "", "");
-                    violation_view(program, workload, violation, text, &args.file, &mut view);
-                    let _ = writeln!(out, "\n  {}", view.headline);
+                    let reason = reason(program, threads, violation, text);
+                    let run = run_of(program, workload, violation, (text, &args.file), &reason);
+                    let why = run.why_unexplained();
+                    let _ = writeln!(out, "\n  {why}");
                 }
                 let _ = writeln!(out, "\n  found by {who}; shortest in steps that others can notice");
                 if let Some(schedule) = schedule {
@@ -63,7 +65,8 @@ impl Told<'_> {
         out
     }
 
-    /// A line that names the clients of the program that were not run, where the first was taken because nobody said which.
+    /// A line that names the clients of the program that were not run, where the first was taken because
+    /// nobody said which.
     fn other_clients(&self) -> String {
         let args = self.args;
         let chosen = args.client.is_some() || args.threads.is_some() || args.ops.is_some();
@@ -79,25 +82,25 @@ impl Told<'_> {
     pub fn view(&self, told: String) -> View {
         let Told { args, program, text, workload, who, explored, schedule } = *self;
         let (verdict, word, headline) = match &explored.verdict {
-            Verdict::Holds => (view::Verdict::Holds, "holds", self.basis()),
+            Verdict::Holds(_) => (view::VerdictKind::Holds, "holds", self.basis()),
             Verdict::Violated(violation) => {
                 let reason = reason(program, workload.threads.len(), violation, text);
-                (view::Verdict::Violated, "violated", reason)
+                (view::VerdictKind::Violated, "violated", reason)
             }
-            Verdict::Unknown(why) => (view::Verdict::Unknown, "unknown", limit(why)),
+            Verdict::Unknown(why) => (view::VerdictKind::Unknown, "unknown", limit(why)),
         };
         let mut view = View::new(verdict, word, &headline);
         let command = format!("linpoint explore {}", args.file.display());
         view.summary = Summary {
             checked: format!("Object {} of {}: every run of {who}.", program.name, args.file.display()),
             rests_on: match verdict {
-                view::Verdict::Holds => {
+                view::VerdictKind::Holds => {
                     format!("Every state that can be reached was visited: {}.", explored.states)
                 }
-                view::Verdict::Violated => {
+                view::VerdictKind::Violated => {
                     "One run, shortest in steps that others can notice. It was taken again from the start and judged a second time.".to_owned()
                 }
-                view::Verdict::Unknown => "Nothing: not every run was seen.".to_owned(),
+                view::VerdictKind::Unknown => "Nothing: not every run was seen.".to_owned(),
             },
             not_covered: "More threads or operations than these, and memory weaker than sequentially consistent.".to_owned(),
             facts: vec![
@@ -120,12 +123,14 @@ impl Told<'_> {
     /// For a script.
     pub fn json(&self) -> String {
         let Told { program, text, workload, explored, schedule, .. } = *self;
-        let mut counterexample = counterexample(program, workload, &explored.verdict, text);
+        let found = explored.verdict.counterexample();
+        let mut counterexample =
+            found.map_or(serde_json::Value::Null, |found| counterexample(program, workload, found, text));
         if let Some(schedule) = schedule {
             counterexample["replay"] = json!(schedule.to_string());
         }
         let (verdict, basis) = match &explored.verdict {
-            Verdict::Holds => ("holds", json!(self.basis())),
+            Verdict::Holds(_) => ("holds", json!(self.basis())),
             Verdict::Violated(_) => ("violated", serde_json::Value::Null),
             Verdict::Unknown(why) => ("unknown", json!(limit(why))),
         };
@@ -218,7 +223,7 @@ pub fn wrong(violation: &Violation) -> String {
 /// The same, and which claim, and whether it is the ghosts that go wrong.
 pub(super) fn reason(program: &Program, threads: usize, violation: &Violation, text: &str) -> String {
     match violation.wrong {
-        Wrong::Error(kind) if ghosts::are_wrong(program, threads, violation) => {
+        Wrong::Error(kind) if only_ghosts_go_wrong(program, threads, violation) => {
             format!("the ghost code goes wrong: {kind}; without its ghosts the program goes on here")
         }
         Wrong::Claim(claim) => {
@@ -293,45 +298,51 @@ pub fn violation_view(
     file: &Path,
     view: &mut View,
 ) {
-    let shown = crate::view::run::Shown {
+    let reason = reason(program, workload.threads.len(), violation, text);
+    run_of(program, workload, violation, (text, file), &reason).add_to(view);
+}
+
+/// The run of a violation, to be drawn.
+fn run_of<'a>(
+    program: &'a Program,
+    workload: &Workload,
+    violation: &'a Violation,
+    (text, file): (&'a str, &'a Path),
+    reason: &'a str,
+) -> crate::view::run::Shown<'a> {
+    crate::view::run::Shown {
         program,
         text,
         file,
         threads: workload.threads.len(),
         steps: &violation.steps,
-        reason: &reason(program, workload.threads.len(), violation, text),
+        reason,
         unexplained: violation.wrong == Wrong::NotLinearizable,
         wrong: true,
         repeats: violation.repeats,
-    };
-    shown.add_to(view);
+    }
 }
 
 /// The run of a violation, step by step.
 pub fn counterexample(
     program: &Program,
     workload: &Workload,
-    verdict: &Verdict,
+    violation: &Violation,
     text: &str,
 ) -> serde_json::Value {
-    match verdict {
-        Verdict::Violated(violation) => {
-            let machine = Machine::new(program, workload.threads.len());
-            let step = |step: &TraceStep| {
-                json!({
-                    "thread": step.thread,
-                    "line": line_column(text, step.span.start as usize).0,
-                    "what": columns::what(program, step, text),
-                    "memory": memory::memory(&machine, &step.state, None),
-                })
-            };
-            json!({
-                "reason": reason(program, workload.threads.len(), violation, text),
-                "steps": violation.steps.iter().map(step).collect::<Vec<_>>(),
-            })
-        }
-        _ => serde_json::Value::Null,
-    }
+    let machine = Machine::new(program, workload.threads.len());
+    let step = |step: &TraceStep| {
+        json!({
+            "thread": step.thread,
+            "line": line_column(text, step.span.start as usize).0,
+            "what": columns::what(program, step, text),
+            "memory": memory::memory(&machine, &step.state, None),
+        })
+    };
+    json!({
+        "reason": reason(program, workload.threads.len(), violation, text),
+        "steps": violation.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }
 
 /// The run of a violation, as text.

@@ -1,44 +1,11 @@
-//! `--replay` and `--step`: a run taken again, or by hand.
+//! `--step`: a run taken by hand.
 
 use std::io::{BufRead, Write};
 
-use linpoint_model::{Move, Moved, Schedule, Session, TraceStep, Wrong};
+use linpoint_model::{Move, Moved, Schedule, Session, Wrong};
 
 use super::columns::what;
 use super::memory::memory;
-
-/// Where a schedule leads.
-pub struct Replayed {
-    /// What happened.
-    pub steps: Vec<TraceStep>,
-    /// What is wrong with its end.
-    pub wrong: Option<Wrong>,
-    /// The first move that cannot be made, if there is one.
-    pub impossible: Option<usize>,
-}
-
-/// Takes a run again.
-pub fn replay(session: &mut Session<'_>, schedule: &Schedule) -> Replayed {
-    let mut replayed = Replayed { steps: Vec::new(), wrong: None, impossible: None };
-    for (index, one) in schedule.0.iter().enumerate() {
-        match session.take(one) {
-            Moved::Fine(steps) => replayed.steps.extend(steps),
-            Moved::Wrong(steps, wrong) => {
-                replayed.steps.extend(steps);
-                replayed.wrong = Some(wrong);
-                return replayed;
-            }
-            Moved::Impossible => {
-                replayed.impossible = Some(index);
-                return replayed;
-            }
-        }
-    }
-    if session.moves().is_empty() && !session.is_finished() {
-        replayed.wrong = Some(Wrong::Deadlock);
-    }
-    replayed
-}
 
 const HELP: &str =
     "  a number takes that move, an empty line the one with the arrow, `b` goes back, `q` ends";

@@ -1,11 +1,7 @@
 //! `linpoint prove --engine obligations`: runs the prover, shows what came of each obligation.
 
+mod found;
 mod inferred;
-mod label;
-mod looked;
-mod propose;
-mod reached;
-mod runs;
 pub mod table;
 mod told;
 mod watch;
@@ -16,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use linpoint_lang::Program;
-use linpoint_lang::span::line_column;
 use linpoint_model::Violation;
-use linpoint_prove::gate::{self, Gate};
+use linpoint_prove::diagnosis::{self, BrokenAnnotation};
+use linpoint_prove::gate::Gate;
 use linpoint_prove::solver::{self, SolverKind};
-use linpoint_prove::{Decided, Options, Verdict};
+use linpoint_prove::{Decided, Options};
 use linpoint_report::view::Source;
 use serde_json::json;
 
@@ -36,7 +32,8 @@ pub struct ObligationArgs {
     /// Use only the invariants that are written; guess none
     #[arg(long)]
     pub no_inference: bool,
-    /// Where a step changes the abstract state too early, try to hide what it writes until the operation takes effect
+    /// Where a step changes the abstract state too early, try to hide what it writes until the operation
+    /// takes effect
     #[arg(long)]
     pub hide: bool,
     /// Use nothing about processes other than the two of an obligation
@@ -64,9 +61,6 @@ fn size(text: &str) -> Result<(String, i64), String> {
     }
     Ok((name.trim().to_owned(), number))
 }
-
-/// How a verdict for want of time begins.
-const LATE: &str = "the time limit was reached";
 
 /// What is proved is explored before it is told: a quarter of the time is left for that, or this much.
 const RESERVE: Duration = Duration::from_secs(1);
@@ -103,9 +97,9 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
     }
     let spent = Spent::since(start, args.time_limit);
     // A wrong invariant is told by a run, not by a puzzling countermodel.
-    if let Some(broken) = reached::broken(program, text, spent.left()) {
+    if let Some(broken) = diagnosis::broken_annotation(program, spent.left()) {
         // The object may be wrong, too, and that matters more.
-        let runs = runs::small(program, spent.left());
+        let runs = diagnosis::small_runs(program, spent.left());
         let refuted = runs.refutation();
         let told = wrong_annotation(args, program, text, &broken, refuted);
         watch::tell(&told);
@@ -133,65 +127,32 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
             let _ = writeln!(std::io::stderr(), "{}", table::line(program, text, graph, decided));
         }
     };
-    let (proved, hidden) = match own.hide {
-        true => linpoint_prove::hide::prove_with_hiding(program, &options, &told),
-        false => (linpoint_prove::points::prove_with_points(program, &options, &told), None),
-    };
-    let mut found = inferred::lines(&proved, hidden.as_ref(), text);
+    let whole = (start, args.time_limit);
+    let supervised = linpoint_prove::prove_supervised(program, &options, own.hide, whole, &told);
     // Points and ghosts that were found belong to the program from here on.
-    let (program, mut report) = (&proved.program, proved.report);
-    let mut spent = spent;
-    // What is proved is explored before it is told; what is not proved may be wrong.
-    let mut never = Vec::new();
-    if report.verdict == Verdict::Proved {
-        let start = Instant::now();
-        let found = gate::gate(program, &own.sizes, gate::share(spent.all(), spent.left()));
-        spent.exploring = start.elapsed();
-        match &found {
-            Gate::Overflow(refutation) | Gate::Wrong(refutation) => {
-                return told_against(args, program, text, &found, refutation);
-            }
-            Gate::Unseen(why) => {
-                let why = format!("every obligation holds, but {why}");
-                report.verdict = Verdict::NotProved(why);
-            }
-            Gate::Open { never: found, .. } => never.clone_from(found),
-        }
+    let program = &supervised.proved.program;
+    if let Some(found @ (Gate::Overflow(refutation) | Gate::Wrong(refutation))) = &supervised.against {
+        return told_against(args, program, text, found, refutation);
     }
-    let late = spent.left().is_some_and(|left| left.is_zero());
-    let runs = match report.verdict {
-        Verdict::Proved => None,
-        Verdict::NotProved(_) => Some(runs::small(program, spent.left())),
-    };
-    let explored = runs.as_ref().map(|runs| &runs.explored);
-    let refuted = runs.as_ref().and_then(|runs| runs.refutation());
-    let ghosts = runs.as_ref().and_then(|runs| runs.ghosts.as_ref()).filter(|_| refuted.is_none());
-    // What is wrong is shown as it was written: points that were tried in vain say little.
-    if let (Some(plain), Some(_)) = (proved.plain, refuted) {
-        report = plain;
-        found.clear();
-    }
-    if let Verdict::NotProved(why) = &mut report.verdict {
-        if let Some(violation) = ghosts {
-            *why = format!("the ghost code goes wrong: {}", crate::explore::wrong(violation));
-        }
-        if late && !why.starts_with(LATE) {
-            *why = format!("{LATE}; {why}");
-        }
-    }
+    let found = inferred::lines(&supervised.proved, supervised.hidden.as_ref(), text);
+    let report = &supervised.proved.report;
+    let mut spent = Spent { exploring: supervised.exploring, ..spent };
+    let explored = supervised.runs.as_ref().map(|runs| &runs.explored);
+    let (refuted, ghosts) = (supervised.refutation(), supervised.ghosts());
     let start = Instant::now();
-    let unneeded = match report.verdict {
-        Verdict::Proved => unneeded(program, text, &options, spent.left()),
-        Verdict::NotProved(_) => Vec::new(),
+    let unneeded = match report.verdict.holds() {
+        true => diagnosis::unneeded(program, &options, spent.left()),
+        false => Vec::new(),
     };
     spent.unneeded = start.elapsed();
     let start = Instant::now();
-    let looked = looked::look(program, text, &report, &options, spent.left());
+    let looked = diagnosis::diagnose(program, text, report, &options, spent.left());
     spent.missing = start.elapsed();
     let spent = spent;
-    let vacuous = told::vacuous(program, text, &report, &never);
+    let unneeded: Vec<String> = unneeded.into_iter().map(|one| found::unneeded(one, text)).collect();
+    let vacuous = told::vacuous(program, text, report, &supervised.never);
     let told = || {
-        let mut shown = told::head(program, &report, explored, &own.sizes, vacuous.as_deref());
+        let mut shown = told::head(program, report, explored, &own.sizes, vacuous.as_deref());
         for line in &found {
             shown.push_str(&format!("  {line}\n"));
         }
@@ -199,73 +160,43 @@ fn prove(args: &ProveArgs, program: &Program, text: &str, start: Instant) -> Res
             shown.push('\n');
         }
         if let Some(violation) = refuted.or(ghosts) {
-            crate::explore::draw(program, &runs::workload(program), &violation.steps, text, &mut shown);
+            crate::explore::draw(program, &diagnosis::workload(program), &violation.steps, text, &mut shown);
         }
-        shown.push_str(&table::table(program, text, &report, &looked));
+        shown.push_str(&table::table(program, text, report, &looked));
         if own.explain {
-            shown.push_str(&table::formulas(program, text, &report));
-            shown.push_str(&table::facts(program, text, &report));
+            shown.push_str(&table::formulas(program, text, report));
+            shown.push_str(&table::facts(program, text, report));
         }
         for line in &unneeded {
             shown.push_str(&format!("  note: {line}\n"));
         }
-        shown.push_str(&told::tail(&report, &options, &spent));
+        shown.push_str(&told::tail(report, &options, &spent));
         shown
     };
     let told = if args.json && !args.output.wanted() { String::new() } else { told() };
     let shown = match args.json {
         true => {
             let also = (found.as_slice(), unneeded.as_slice(), vacuous.as_deref());
-            told::as_json(program, text, &report, &options, explored, also, (&looked, &spent))
+            told::as_json(program, text, report, &options, explored, also, (&looked, &spent))
         }
         false => told.clone(),
     };
     watch::tell(&shown);
     args.output.write(|| {
-        let mut view = told::as_view(args, program, &report, explored, vacuous.as_deref());
-        view.proof = crate::view::obligations::proof(program, text, &report);
+        let mut view = told::as_view(args, program, report, explored, vacuous.as_deref());
+        view.proof = crate::view::obligations::proof(program, text, report);
         if let Some(violation) = refuted {
-            let workload = runs::workload(program);
+            let workload = diagnosis::workload(program);
             crate::explore::violation_view(program, &workload, violation, text, &args.file, &mut view);
         }
         view.source = Some(Source { name: args.file.display().to_string(), text: text.to_owned() });
         view.text = told;
         view
     })?;
-    Ok(match (&report.verdict, refuted) {
-        (Verdict::Proved, _) => Exit::Holds,
-        (_, Some(_)) => Exit::Violated,
-        _ => Exit::Unknown,
+    Ok(match refuted {
+        Some(_) => Exit::Violated,
+        None => report.verdict.kind().into(),
     })
-}
-
-/// Invariants and `disjoint` lines without which the proof goes through as well: each is left out in turn, for a few seconds in all.
-fn unneeded(program: &Program, text: &str, options: &Options, left: Option<Duration>) -> Vec<String> {
-    let start = Instant::now();
-    let most = left.unwrap_or(Duration::MAX).min(Duration::from_secs(5));
-    let left = |start: Instant| most.checked_sub(start.elapsed()).filter(|left| !left.is_zero());
-    let goes_through = |program: &Program| {
-        let Some(time) = left(start) else { return false };
-        let options = Options { time: Some(time), confirm: None, ..options.clone() };
-        linpoint_prove::prove(program, &options, &|_, _| {}).verdict == Verdict::Proved
-    };
-    let mut found = Vec::new();
-    for index in 0..program.annotations.invariants.len() {
-        let mut without = program.clone();
-        let invariant = without.annotations.invariants.remove(index);
-        if goes_through(&without) {
-            let (line, _) = line_column(text, invariant.span.start as usize);
-            found.push(format!("the invariant of line {line} is not needed"));
-        }
-    }
-    for index in 0..program.annotations.disjoint.len() {
-        let mut without = program.clone();
-        without.annotations.disjoint.remove(index);
-        if goes_through(&without) {
-            found.push(format!("`disjoint` number {} is not needed", index + 1));
-        }
-    }
-    found
 }
 
 /// Where the time went, and how much there is.
@@ -294,7 +225,8 @@ impl Spent {
     }
 }
 
-/// A run against what was proved: the run is shown. Unless it is one that the proof took to be impossible, one of the two is a mistake of ours, and the program is kept for a report.
+/// A run against what was proved: the run is shown. Unless it is one that the proof took to be impossible,
+/// one of the two is a mistake of ours, and the program is kept for a report.
 fn told_against(
     args: &ProveArgs,
     program: &Program,
@@ -344,12 +276,13 @@ fn wrong_annotation(
     args: &ProveArgs,
     program: &Program,
     text: &str,
-    broken: &reached::Broken,
+    broken: &BrokenAnnotation,
     refuted: Option<&Violation>,
 ) -> String {
-    let why = match &broken.how {
-        Some(how) => format!("{} does not hold in every run: {how}", broken.what),
-        None => format!("{} does not hold in every run", broken.what),
+    let (what, how) = found::annotation(&broken.annotation, text);
+    let why = match how {
+        Some(how) => format!("{what} does not hold in every run: {how}"),
+        None => format!("{what} does not hold in every run"),
     };
     let exploration = refuted.map(crate::explore::wrong);
     if args.json {
@@ -359,14 +292,14 @@ fn wrong_annotation(
             "engine": "obligations",
             "operations": program.operations.len(),
             "counterexample": {
-                "annotation": broken.what,
+                "annotation": what,
                 "steps": refuted.map_or(broken.run.len(), |violation| violation.steps.len()),
                 "exploration": exploration,
             },
         });
         return format!("{object}\n");
     }
-    let workload = runs::workload(program);
+    let workload = diagnosis::workload(program);
     if let (Some(violation), Some(what)) = (refuted, exploration) {
         let mut shown = format!("refuted: {what}\n  not proved: {why}\n\n");
         crate::explore::draw(program, &workload, &violation.steps, text, &mut shown);

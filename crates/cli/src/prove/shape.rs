@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 use linpoint_lang::Program;
 use linpoint_lang::program::{MarkKind, NodeId, OpId, SpecSource};
 use linpoint_lang::span::line_column;
-use linpoint_model::Verdict as Explored;
 use linpoint_report::view::{self, Summary, View};
 use linpoint_shape::budget::Progress;
 use linpoint_shape::certificate;
@@ -44,7 +43,8 @@ pub struct ShapeArgs {
     /// Give up beyond this much memory, such as `4GiB`, which it is if not given
     #[arg(long, value_name = "SIZE", value_parser = crate::args::bytes)]
     pub memory_limit: Option<usize>,
-    /// Write the structures in the dot language of Graphviz: those of the proof, or the one at which it failed
+    /// Write the structures in the dot language of Graphviz: those of the proof, or the one at which it
+    /// failed
     #[arg(long, value_name = "FILE")]
     pub dump: Option<PathBuf>,
     /// Write the proof, for any number of threads, to be rechecked
@@ -75,7 +75,8 @@ pub enum DomainArg {
     Disjunctive,
 }
 
-/// A proof may be looked at a second time for this long and a tenth of the limit beyond it: where there is a proof, little is missing.
+/// A proof may be looked at a second time for this long and a tenth of the limit beyond it: where there is a
+/// proof, little is missing.
 const BEYOND: Duration = Duration::from_millis(500);
 
 fn scope(text: &str) -> Result<Scope, String> {
@@ -123,7 +124,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     if let Some(path) = &shape.dump {
         write(path, &pictures(program, &report))?;
     }
-    if let (Some(path), Verdict::Proved(proof)) = (&shape.certificate, &report.verdict)
+    if let (Some(path), Verdict::Holds(proof)) = (&shape.certificate, &report.verdict)
         && let (Ok(layout), Invariant::Views(found)) = (Layout::new(program), &proof.invariant)
     {
         write(path, &certificate::write(&layout, &proof.points, &proof.precision, found))?;
@@ -133,11 +134,7 @@ pub fn run(args: &ProveArgs, program: &Program, text: &str) -> Result<Exit, Faul
     let shown = if args.json { told.as_json() } else { told.as_text() };
     let _ = std::io::stdout().write_all(shown.as_bytes());
     args.output.write(|| told.as_view(&args.file))?;
-    Ok(match report.verdict {
-        Verdict::Proved(_) => Exit::Holds,
-        Verdict::Refuted(_) => Exit::Violated,
-        Verdict::NotProved(_) => Exit::Unknown,
-    })
+    Ok(report.verdict.kind().into())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Fault> {
@@ -169,12 +166,12 @@ fn recheck(path: &Path, program: &Program, limit: Option<Duration>) -> Result<Ex
 /// Those of the proof, or the one at which it failed.
 fn structures(report: &Report) -> &[Structure] {
     match &report.verdict {
-        Verdict::Proved(proof) => match &proof.invariant {
+        Verdict::Holds(proof) => match &proof.invariant {
             Invariant::Views(found) => &found.views.all,
             Invariant::Whole(found) => &found.store.all,
         },
-        Verdict::NotProved(gap) => gap.halt.as_ref().map_or(&[], |halt| std::slice::from_ref(&halt.before)),
-        Verdict::Refuted(_) => &[],
+        Verdict::Unknown(gap) => gap.halt.as_ref().map_or(&[], |halt| std::slice::from_ref(&halt.before)),
+        Verdict::Violated(_) => &[],
     }
 }
 
@@ -204,7 +201,7 @@ impl Told<'_> {
     fn as_text(&self) -> String {
         let mut out = String::new();
         match &self.report.verdict {
-            Verdict::Proved(proof) => {
+            Verdict::Holds(proof) => {
                 if let Some(vacuous) = self.vacuous(proof) {
                     let _ = writeln!(out, "vacuous in part: {vacuous}");
                     out.push_str("  the rest is ");
@@ -230,8 +227,8 @@ impl Told<'_> {
                     self.report.elapsed.as_secs_f64()
                 );
             }
-            Verdict::Refuted(refutation) => self.refuted(refutation, &mut out),
-            Verdict::NotProved(gap) => {
+            Verdict::Violated(refutation) => self.refuted(refutation, &mut out),
+            Verdict::Unknown(gap) => {
                 let _ = writeln!(out, "not proved: {}", gap.reason);
                 if let Some(halt) = &gap.halt {
                     let _ = writeln!(out, "  at line {}: {}\n", self.line(halt.at).0, self.line(halt.at).1);
@@ -255,43 +252,40 @@ impl Told<'_> {
     }
 
     fn refuted(&self, refutation: &Refutation, out: &mut String) {
-        let Explored::Violated(violation) = &refutation.explored.verdict else { return };
+        let violation = &refutation.violation;
         let _ = writeln!(out, "refuted: {}\n", explore::wrong(violation));
         explore::draw(self.program, &refutation.workload, &violation.steps, self.text, out);
         let _ = writeln!(
             out,
             "\n  found by exploring {} threads; {} states, {:.2} s in all",
             refutation.workload.threads.len(),
-            refutation.explored.states,
+            refutation.states,
             self.report.elapsed.as_secs_f64()
         );
     }
 
     fn as_view(&self, file: &Path) -> View {
         let (verdict, word, headline) = match &self.report.verdict {
-            Verdict::Proved(proof) => {
+            Verdict::Holds(proof) => {
                 let word = if self.vacuous(proof).is_none() { "proved" } else { "proved, vacuous in part" };
-                (view::Verdict::Holds, word, format!("{} is linearizable", self.program.name))
+                (view::VerdictKind::Holds, word, format!("{} is linearizable", self.program.name))
             }
-            Verdict::Refuted(refutation) => {
-                let why = match &refutation.explored.verdict {
-                    Explored::Violated(violation) => explore::wrong(violation),
-                    _ => String::new(),
-                };
-                (view::Verdict::Violated, "refuted", why)
+            Verdict::Violated(refutation) => {
+                let why = explore::wrong(&refutation.violation);
+                (view::VerdictKind::Violated, "refuted", why)
             }
-            Verdict::NotProved(gap) => (view::Verdict::Unknown, "not proved", gap.reason.clone()),
+            Verdict::Unknown(gap) => (view::VerdictKind::Unknown, "not proved", gap.reason.clone()),
         };
         let mut view = View::new(verdict, word, &headline);
         view.summary = Summary {
             checked: format!("Object {} of {}: {}.", self.program.name, file.display(), self.basis()),
             rests_on: match &self.report.verdict {
-                Verdict::Proved(proof) => format!(
+                Verdict::Holds(proof) => format!(
                     "{}, which no step of any thread leaves; a second pass found them closed, concrete states were looked up in them, and small clients explored without any reduction.",
                     size(&proof.invariant)
                 ),
-                Verdict::Refuted(_) => "One run, taken again from the start and judged a second time.".to_owned(),
-                Verdict::NotProved(_) => {
+                Verdict::Violated(_) => "One run, taken again from the start and judged a second time.".to_owned(),
+                Verdict::Unknown(_) => {
                     "Nothing: the abstraction is too coarse, or the object is wrong in a way that small runs do not show."
                         .to_owned()
                 }
@@ -304,13 +298,11 @@ impl Told<'_> {
             again: format!("linpoint prove {} --engine shape", file.display()),
         };
         match &self.report.verdict {
-            Verdict::Refuted(refutation) => {
-                if let Explored::Violated(violation) = &refutation.explored.verdict {
-                    let workload = &refutation.workload;
-                    explore::violation_view(self.program, workload, violation, self.text, file, &mut view);
-                }
+            Verdict::Violated(refutation) => {
+                let (workload, violation) = (&refutation.workload, &refutation.violation);
+                explore::violation_view(self.program, workload, violation, self.text, file, &mut view);
             }
-            Verdict::Proved(proof) => {
+            Verdict::Holds(proof) => {
                 view.shapes = crate::view::shape::shapes(
                     self.program,
                     self.text,
@@ -318,7 +310,7 @@ impl Told<'_> {
                     self.points(proof),
                 );
             }
-            Verdict::NotProved(_) => {
+            Verdict::Unknown(_) => {
                 view.shapes =
                     crate::view::shape::shapes(self.program, self.text, structures(self.report), Vec::new());
             }
@@ -333,33 +325,30 @@ impl Told<'_> {
     fn as_json(&self) -> String {
         let report = self.report;
         let (verdict, basis) = match &report.verdict {
-            Verdict::Proved(_) => ("proved", json!(self.basis())),
-            Verdict::Refuted(_) => ("refuted", serde_json::Value::Null),
-            Verdict::NotProved(gap) => ("not proved", json!(gap.reason)),
+            Verdict::Holds(_) => ("proved", json!(self.basis())),
+            Verdict::Violated(_) => ("refuted", serde_json::Value::Null),
+            Verdict::Unknown(gap) => ("not proved", json!(gap.reason)),
         };
         let counterexample = match &report.verdict {
-            Verdict::Refuted(refutation) => explore::counterexample(
-                self.program,
-                &refutation.workload,
-                &refutation.explored.verdict,
-                self.text,
-            ),
-            Verdict::NotProved(gap) => gap.halt.as_ref().map_or(serde_json::Value::Null, |halt| {
+            Verdict::Violated(refutation) => {
+                explore::counterexample(self.program, &refutation.workload, &refutation.violation, self.text)
+            }
+            Verdict::Unknown(gap) => gap.halt.as_ref().map_or(serde_json::Value::Null, |halt| {
                 let state = Layout::new(self.program).map(|layout| draw::text(&layout, &halt.before));
                 json!({ "line": self.line(halt.at).0, "state": state.unwrap_or_default() })
             }),
-            Verdict::Proved(_) => serde_json::Value::Null,
+            Verdict::Holds(_) => serde_json::Value::Null,
         };
         let points = match &report.verdict {
-            Verdict::Proved(proof) => json!(self.points(proof)),
+            Verdict::Holds(proof) => json!(self.points(proof)),
             _ => serde_json::Value::Null,
         };
         let vacuous = match &report.verdict {
-            Verdict::Proved(proof) => self.vacuous(proof),
+            Verdict::Holds(proof) => self.vacuous(proof),
             _ => None,
         };
         let added = match &report.verdict {
-            Verdict::Proved(proof) => json!(self.told_apart(proof)),
+            Verdict::Holds(proof) => json!(self.told_apart(proof)),
             _ => serde_json::Value::Null,
         };
         let object = json!({
@@ -398,7 +387,7 @@ impl Told<'_> {
             "memory sequentially consistent and garbage collected"
         };
         let ends = match &self.report.verdict {
-            Verdict::Proved(proof) if proof.ends == Ends::Always => "which always ends".to_owned(),
+            Verdict::Holds(proof) if proof.ends == Ends::Always => "which always ends".to_owned(),
             _ => format!("which ends in every sequence of {CALLS} calls, and is taken to end in longer ones"),
         };
         let reference = match &self.program.spec {

@@ -1,4 +1,5 @@
-//! A state of the interpreter as view data: shared variables, locals of running threads, and the records they lead to.
+//! A state of the interpreter as view data: shared variables, locals of running threads, and the records they
+//! lead to.
 
 use linpoint_lang::interp::{Machine, State};
 use linpoint_lang::program::{Slot, UNSET, Word};

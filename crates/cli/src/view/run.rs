@@ -1,4 +1,5 @@
-//! A run of a program of the algorithm language as view data: its steps with memory, its operations as a history, and how far that history can be explained.
+//! A run of a program of the algorithm language as view data: its steps with memory, its operations as a
+//! history, and how far that history can be explained.
 
 use std::path::Path;
 
@@ -44,13 +45,18 @@ impl Shown<'_> {
         let run = self.run(&machine, &mut history);
         if self.unexplained {
             self.explain(&mut history, &core);
-        }
-        if self.unexplained {
             view.headline.clone_from(&history.reason);
         }
         view.history = (!history.bars.is_empty()).then_some(history);
         view.run = Some(run);
         view.source = Some(Source { name: self.file.display().to_string(), text: self.text.to_owned() });
+    }
+
+    /// Why no order explains the run, in a sentence.
+    pub fn why_unexplained(&self) -> String {
+        let (mut history, core) = self.history();
+        self.explain(&mut history, &core);
+        history.reason
     }
 
     fn run(&self, machine: &Machine<'_>, history: &mut History) -> Run {
@@ -117,7 +123,8 @@ impl Shown<'_> {
         }
     }
 
-    /// The operations of the run; stamps are numbers of steps. Where the specification is a built-in one, also as rows of a history.
+    /// The operations of the run; stamps are numbers of steps as they were taken. Where the specification is
+    /// a built-in one, also as rows of a history.
     fn history(&self) -> (History, Option<(Vec<Operation>, Symbols)>) {
         let mut bars: Vec<Bar> = Vec::new();
         let mut rows: Vec<Operation> = Vec::new();
@@ -140,6 +147,7 @@ impl Shown<'_> {
                         name: operation.name.clone(),
                         arg: shown,
                         result: if operation.result.parts.is_empty() { "" } else { "?" }.to_owned(),
+                        call: time as i64,
                         core: true,
                         ..Bar::default()
                     });
@@ -157,6 +165,7 @@ impl Shown<'_> {
                     let Some(index) = open[step.thread].take() else { continue };
                     let kind = &self.program.operation(*op).result;
                     let value = result_value(self.program, kind, result);
+                    bars[index].ret = Some(time as i64);
                     bars[index].result = match kind.parts.is_empty() {
                         true => String::new(),
                         false if value.is_null() => "none".to_owned(),

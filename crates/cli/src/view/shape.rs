@@ -13,7 +13,8 @@ use linpoint_shape::structure::{IDLE, PROBE, Structure, Thread};
 /// Heaps on one page.
 const MOST: usize = 60;
 
-/// One heap for each place of the program and each standing of the operation there, in the order of the text: the one that says most, with the fewest ways for a link to lead.
+/// One heap for each place of the program and each standing of the operation there, in the order of the text:
+/// the one that says most, with the fewest ways for a link to lead.
 pub fn shapes(
     program: &Program,
     text: &str,

@@ -1,7 +1,7 @@
 //! Pages in a real browser: each engine's, large ones, and hostile ones.
 //!
-//! They need Chromium, which `cargo xtask browser` sets up, as CI does first; `cargo xtask ci --without browser` leaves them
-//! out by name.
+//! They need Chromium, which `cargo xtask browser` sets up, as CI does first; `cargo xtask ci --without
+//! browser` leaves them out by name.
 
 mod engines;
 mod hostile;

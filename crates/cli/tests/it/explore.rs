@@ -172,7 +172,8 @@ fn lock_freedom() {
     assert_eq!(small("corpus/correct/treiber.lin", "--progress").code, 0);
 }
 
-/// A run that goes on for ever, or cannot come to a good end, is found so when it is taken again with the options that are printed.
+/// A run that goes on for ever, or cannot come to a good end, is found so when it is taken again with the
+/// options that are printed.
 #[test]
 fn runs_without_an_end_are_taken_again() {
     let round = b"object R { shared x: int; op a() { while x == 0 { } } spec { op a() { } } }";
@@ -212,7 +213,8 @@ fn several_objects() {
     assert!(ran.err.contains("it has Good, Bad"), "{}", ran.err);
 }
 
-/// Nor is there a verdict about a good object while another of the file has mistakes, even if only the good one is asked for.
+/// Nor is there a verdict about a good object while another of the file has mistakes, even if only the good
+/// one is asked for.
 #[test]
 fn a_mistake_in_another_object() {
     let file = [b"object Wrong : counter { op get() -> int { return absent } }\n", COUNTERS].concat();

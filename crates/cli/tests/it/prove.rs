@@ -59,7 +59,8 @@ fn bad_use() {
     assert!(ran.out.starts_with("not proved: it has no `abs`"), "{}", ran.out);
 }
 
-/// A wrong invariant is told by a run; one that is not needed, by a proof without it; a countermodel, by whether runs come to it.
+/// A wrong invariant is told by a run; one that is not needed, by a proof without it; a countermodel, by
+/// whether runs come to it.
 #[test]
 fn annotations_and_countermodels_are_tested_by_runs() {
     let lock = include_str!("../../../../corpus/correct/ticket-lock.lin");
@@ -403,7 +404,8 @@ fn countermodels_are_looked_for_among_callers_that_keep_the_rules() {
     assert!(!ran.out.contains("comes to it, in"), "{}", ran.out);
 }
 
-/// A proposal is written as the grammar has it, once, and what was proposed is not refuted when it is written down.
+/// A proposal is written as the grammar has it, once, and what was proposed is not refuted when it is written
+/// down.
 #[test]
 fn proposals_can_be_written_down() {
     needs_solver();
@@ -430,7 +432,8 @@ fn proposals_can_be_written_down() {
     }
 }
 
-/// What is proved is said of the program without its ghosts: that these go wrong does not make the object wrong.
+/// What is proved is said of the program without its ghosts: that these go wrong does not make the object
+/// wrong.
 #[test]
 fn ghosts_that_go_wrong() {
     needs_solver();

@@ -31,7 +31,8 @@ impl Etcd {
         if status == 200 {
             return Ok(body);
         }
-        // A leader that was lost may have passed the request on: only what is refused as a request did not happen.
+        // A leader that was lost may have passed the request on: only what is refused as a request did not
+        // happen.
         let error = io::Error::other(format!("status {status}: {body}"));
         Err(if (400..500).contains(&status) {
             Trouble::Refused(error.to_string())

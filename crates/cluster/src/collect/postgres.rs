@@ -1,9 +1,12 @@
 //! A client of PostgreSQL: one row a key of one table, one statement an operation.
 //!
-//! Each statement is a transaction of its own. A read takes its snapshot after it was called; a write is seen by others only after it is on disk and before it is answered (unless the server was told not to
-//! wait, `synchronous_commit`), so a single server should be linearizable in single rows. Whether it is, a check says.
+//! Each statement is a transaction of its own. A read takes its snapshot after it was called; a write is seen
+//! by others only after it is on disk and before it is answered (unless the server was told not to wait,
+//! `synchronous_commit`), so a single server should be linearizable in single rows. Whether it is, a check
+//! says.
 //!
-//! What the server calls an error was rolled back: it did not happen. What ends the connection, or leaves the outcome open (SQLSTATE 08, 40003, 57), may have happened.
+//! What the server calls an error was rolled back: it did not happen. What ends the connection, or leaves the
+//! outcome open (SQLSTATE 08, 40003, 57), may have happened.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;

@@ -14,7 +14,8 @@ use super::{frame, hear, say};
 /// Bytes kept for a connection that may come back; with more, sending waits.
 const KEPT: usize = 64 << 20;
 
-/// Sends rows to whoever watches. A connection that breaks is made again, and nothing is lost, as long as it comes back within the patience.
+/// Sends rows to whoever watches. A connection that breaks is made again, and nothing is lost, as long as it
+/// comes back within the patience.
 pub struct Sender {
     address: String,
     greeting: [String; 5],
@@ -56,7 +57,8 @@ impl Sender {
         Ok(sender)
     }
 
-    /// Sends rows, in order of return as far as they are complete; nothing that comes later was called before `floor`.
+    /// Sends rows, in order of return as far as they are complete; nothing that comes later was called before
+    /// `floor`.
     pub fn send(&mut self, rows: Vec<Operation>, symbols: &Symbols, floor: i64) -> io::Result<()> {
         let mut bytes = Vec::new();
         if !rows.is_empty() {

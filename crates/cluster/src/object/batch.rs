@@ -1,12 +1,15 @@
 //! Rows that go to the batch checker: what has no explanation, and what no engine could follow.
 //!
-//! The batch checker begins with the initial state, so it is given the way to the start first ([`crate::lead`]); what it says is told without it.
+//! The batch checker begins with the initial state, so it is given the way to the start first
+//! ([`crate::lead`]); what it says is told without it.
 
 use std::time::Instant;
 
 use linpoint_check::{Options, Partition, check_rows};
 use linpoint_history::symbols::later;
-use linpoint_history::{Basis, Counterexample, KeyId, Operation, ProcessId, Spec, Start, Unknown, Verdict};
+use linpoint_history::{
+    Basis, Counterexample, KeyId, Operation, ProcessId, Spec, Start, Unexplained, Unknown, Verdict,
+};
 
 use super::World;
 use super::busy::{Busy, bare, unknown};
@@ -16,8 +19,8 @@ use crate::lead;
 const MOST_WAYS: usize = 16;
 
 impl Busy {
-    /// The first `to` rows have no explanation: few of them, and a sentence. That they have none was decided with what the clocks surely say, so
-    /// stamps as they are, which ask for more, have none either.
+    /// The first `to` rows have no explanation: few of them, and a sentence. That they have none was decided
+    /// with what the clocks surely say, so stamps as they are, which ask for more, have none either.
     pub(super) fn violated(&mut self, to: usize, world: &mut World) {
         let rows = self.rows[..to].to_vec();
         let verdict = match self.batch_stamps(&rows, world, world.deadline).unwrap_or_else(unknown) {
@@ -61,9 +64,11 @@ impl Busy {
         }
     }
 
-    /// Have `rows` no explanation even where their stamps are widened, in one of the ways that keep no more than what the clocks surely say? None: they have one in every way.
+    /// Have `rows` no explanation even where their stamps are widened, in one of the ways that keep no more
+    /// than what the clocks surely say? None: they have one in every way.
     ///
-    /// All intervals may be widened by the bound of their own source; or those of one source stay, and all others are widened by both bounds.
+    /// All intervals may be widened by the bound of their own source; or those of one source stay, and all
+    /// others are widened by both bounds.
     fn relaxed(
         &self,
         rows: &[Operation],
@@ -85,7 +90,8 @@ impl Busy {
             let Some(widened) = self.alone(widened, world) else { continue };
             match self.batch_stamps(&widened, world, deadline) {
                 Ok(Verdict::Violated(mut example)) => {
-                    for row in example.core.iter_mut().chain(&mut example.prefix) {
+                    let found = &mut example.evidence;
+                    for row in found.core.iter_mut().chain(&mut found.prefix) {
                         let place = widened.iter().position(|other| other == row);
                         *row = place.map_or(*row, |place| rows[place]);
                     }
@@ -102,8 +108,8 @@ impl Busy {
         }
     }
 
-    /// Rows with widened intervals, of which no two of a process overlap: those that would are given processes of their own, which says less.
-    /// None where the specification looks at who calls.
+    /// Rows with widened intervals, of which no two of a process overlap: those that would are given
+    /// processes of their own, which says less. None where the specification looks at who calls.
     fn alone(&self, mut rows: Vec<Operation>, world: &mut World) -> Option<Vec<Operation>> {
         let observes = world.specs[usize::from(self.spec)].observes_process();
         let mut order: Vec<usize> = (0..rows.len()).collect();
@@ -158,9 +164,10 @@ impl Busy {
         Ok(match answer.verdict {
             Verdict::Violated(example) => {
                 let forgotten = self.operations - self.pending() - self.rows.len() as u64;
-                let begun = (forgotten > 0).then(|| Start {
-                    state: spec.show_named(&self.start.state(&world.symbols), &world.symbols),
-                    operations: forgotten,
+                let begun = (forgotten > 0).then(|| {
+                    let state = self.start.state(&world.symbols);
+                    let shown = spec.show_named(&state, &world.symbols);
+                    Start { state: Some(state), shown, operations: forgotten }
                 });
                 Verdict::Violated(without_lead(example, &lead, begun, rows))
             }
@@ -194,24 +201,23 @@ fn without_lead(
     let place = |index: &usize| places.get(*index).copied().flatten();
     // What the batch checker says of the past does not know what was forgotten.
     let reason = match (&example.start, &begun) {
-        (None, Some(Start { state, .. })) if core.len() == 1 => {
-            format!("an operation is impossible in the state {state}, in which everything before it ends")
+        (None, Some(Start { shown, .. })) if core.len() == 1 => {
+            format!("an operation is impossible in the state {shown}, in which everything before it ends")
         }
-        (None, Some(Start { state, .. })) => {
+        (None, Some(Start { shown, .. })) => {
             let many = core.len();
             format!(
-                "{many} operations have no order from the state {state}, in which everything before them ends"
+                "{many} operations have no order from the state {shown}, in which everything before them ends"
             )
         }
         _ => example.reason.clone(),
     };
-    Counterexample {
+    example.map(|whole| Unexplained {
         reason,
-        start: example.start.or(begun),
-        prefix: example.prefix.iter().map(source).collect(),
-        impossible: example.impossible.as_ref().and_then(place),
-        explained: example.explained.iter().filter_map(place).collect(),
+        start: whole.start.or(begun),
+        prefix: whole.prefix.iter().map(source).collect(),
+        impossible: whole.impossible.as_ref().and_then(place),
+        explained: whole.explained.iter().filter_map(place).collect(),
         core,
-        ..example
-    }
+    })
 }

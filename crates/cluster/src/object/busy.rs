@@ -1,10 +1,13 @@
 //! An object with more than one row to think of.
 //!
-//! It goes through stages. **Quiet**: all that is remembered is the one state it is in, and rows that are not complete yet. Whenever everything up to a moment
-//! surely precedes everything after it and nothing earlier can still arrive (a *cut*), the rows before the cut are decided ([`crate::segment`]); if they can end in one
-//! state only, they are forgotten. **Engaged**: the object is not quiet for long, so an engine of `check` goes along, and rows are kept since the last single
-//! state, so that another engine can take over. **Committed**: it is never quiet; the engine has the rows, and nobody else. **Deferred**: what an engine met needs the
-//! batch checker, which decides all kept rows when the source ends (or on what is known so far, where a violation is suspected).
+//! It goes through stages. **Quiet**: all that is remembered is the one state it is in, and rows that are not
+//! complete yet. Whenever everything up to a moment surely precedes everything after it and nothing earlier
+//! can still arrive (a *cut*), the rows before the cut are decided ([`crate::segment`]); if they can end in
+//! one state only, they are forgotten. **Engaged**: the object is not quiet for long, so an engine of `check`
+//! goes along, and rows are kept since the last single state, so that another engine can take over.
+//! **Committed**: it is never quiet; the engine has the rows, and nobody else. **Deferred**: what an engine
+//! met needs the batch checker, which decides all kept rows when the source ends (or on what is known so far,
+//! where a violation is suspected).
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +40,8 @@ pub(super) struct Busy {
     pub(super) operations: u64,
     /// Up to which mark it was looked at.
     settled: i64,
-    /// All that was forgotten had returned by this, in real time, and all that is here or still to come is called after it.
+    /// All that was forgotten had returned by this, in real time, and all that is here or still to come is
+    /// called after it.
     pub(super) since: i64,
     /// The one state that everything forgotten ended in.
     pub(super) start: Quiet,
@@ -104,7 +108,8 @@ impl Busy {
         self.more.is_none() && self.rows.len() <= 1 && self.done == 0
     }
 
-    /// A row comes in; nothing that is still to come, this row included, was called before `mark` in real time.
+    /// A row comes in; nothing that is still to come, this row included, was called before `mark` in real
+    /// time.
     pub(super) fn push(&mut self, row: Operation, mark: i64, world: &mut World) {
         if mark > self.settled {
             self.settle(mark, world);
@@ -217,7 +222,8 @@ impl Busy {
         self.drive(mark, world);
     }
 
-    /// The usual case, done quickly: the first rows are segments of one operation each, and steps of the one state. What else there is, [`Busy::cut`] does.
+    /// The usual case, done quickly: the first rows are segments of one operation each, and steps of the one
+    /// state. What else there is, [`Busy::cut`] does.
     fn steps(&mut self, mark: i64, world: &mut World) {
         let mut behind = [mark; FEW];
         for i in (1..self.rows.len()).rev() {

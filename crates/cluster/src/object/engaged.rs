@@ -1,7 +1,7 @@
 //! An engine that goes along with an object.
 //!
-//! As long as rows are kept another engine can begin where this one meets what it does not handle. With too many rows it is committed: the rows are its own, and what it cannot
-//! decide stays undecided.
+//! As long as rows are kept another engine can begin where this one meets what it does not handle. With too
+//! many rows it is committed: the rows are its own, and what it cannot decide stays undecided.
 
 use std::time::Instant;
 
@@ -29,7 +29,8 @@ pub(super) struct Engaged {
     /// How many of `rows`, and how many of the pending ones, it was given.
     pub(super) given: usize,
     pub(super) given_pending: usize,
-    /// Once rows are not kept any more: the values inserted so far, where the engine rests on no value being inserted twice.
+    /// Once rows are not kept any more: the values inserted so far, where the engine rests on no value being
+    /// inserted twice.
     pub(super) committed: Option<Distinct>,
 }
 

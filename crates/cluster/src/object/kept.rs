@@ -9,7 +9,8 @@ use crate::quiet::Quiet;
 use crate::wire::Wire;
 
 impl Object {
-    /// What must be kept of it at a checkpoint: everything below `mark` is decided as far as it can be, and nothing above it.
+    /// What must be kept of it at a checkpoint: everything below `mark` is decided as far as it can be, and
+    /// nothing above it.
     pub(crate) fn keep(&mut self, mark: i64, world: &mut World) -> Kept {
         let busy = self.busy(mark, world);
         busy.settle(mark, world);

@@ -1,10 +1,13 @@
 //! Rows: as they are in memory, or packed for the wire.
 //!
-//! What travels is packed once, where it is made, and unpacked where it is used: on the way it is only copied. Packed rows begin with a stamp and the bytes that each takes, which is the least that all of them
+//! What travels is packed once, where it is made, and unpacked where it is used: on the way it is only
+//! copied. Packed rows begin with a stamp and the bytes that each takes, which is the least that all of them
 //! fit into:
 //! - 32 bytes hold any row.
-//! - 20 bytes: the call as so much after that stamp, how long it took, the values, the key, and the process and operation in a byte each.
-//! - 16 bytes: the same for rows of which argument or result is null, as of reads, writes and of collections: there is room for the other, and a bit says which of the two it is.
+//! - 20 bytes: the call as so much after that stamp, how long it took, the values, the key, and the process
+//!   and operation in a byte each.
+//! - 16 bytes: the same for rows of which argument or result is null, as of reads, writes and of collections:
+//!   there is room for the other, and a bit says which of the two it is.
 
 use std::fmt;
 
@@ -104,7 +107,8 @@ fn unpack<const BYTES: usize>(
     }
 }
 
-/// Where rows are packed, time and again in the same bytes: these stay near the processor, and what is sent off is no larger than it must be.
+/// Where rows are packed, time and again in the same bytes: these stay near the processor, and what is sent
+/// off is no larger than it must be.
 #[derive(Default)]
 pub(crate) struct Packing {
     base: i64,

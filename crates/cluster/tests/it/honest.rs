@@ -1,4 +1,5 @@
-//! What happens to sources is told, and never becomes `holds`; clocks within their bounds raise no false alarm.
+//! What happens to sources is told, and never becomes `holds`; clocks within their bounds raise no false
+//! alarm.
 
 use linpoint_history::generate::{Plan, Values};
 use linpoint_history::rng::Rng;
@@ -54,7 +55,8 @@ fn a_source_that_breaks_off_makes_objects_unknown() {
     assert!(unknown > 20);
 }
 
-/// Clocks that are off by less than their bound: what is linearizable is never called violated, and what is grossly wrong still is.
+/// Clocks that are off by less than their bound: what is linearizable is never called violated, and what is
+/// grossly wrong still is.
 #[test]
 fn clocks_within_their_bounds_raise_no_false_alarm() {
     let mut rng = Rng::new(22);
@@ -130,7 +132,8 @@ fn about(name: &str, spec: &str) -> About {
     About { name: name.to_owned(), spec: spec.to_owned(), initial: None, epsilon: 0 }
 }
 
-/// An operation that comes after its floor: its object is unknown, whether it has a name or not, and even if nothing else of it came before.
+/// An operation that comes after its floor: its object is unknown, whether it has a name or not, and even if
+/// nothing else of it came before.
 #[test]
 fn what_comes_late_makes_its_object_unknown() {
     for (keys, workers) in [(0, 1), (0, 2), (3, 1), (3, 2)] {
@@ -159,12 +162,14 @@ fn what_comes_late_makes_its_object_unknown() {
     }
 }
 
-/// A file that has an object when it is read again that it did not have before: others may have sent their operations on it elsewhere, so nothing is said of what comes then.
+/// A file that has an object when it is read again that it did not have before: others may have sent their
+/// operations on it elsewhere, so nothing is said of what comes then.
 #[test]
 fn a_file_that_has_changed_is_no_violation_and_does_not_hold() {
     for keep_going in [false, true] {
         let (mut before, mut after, mut other) = (Symbols::new(), Symbols::new(), Symbols::new());
-        // Register "b" is written by the other source, and read by this one, which did not know that it would.
+        // Register "b" is written by the other source, and read by this one, which did not know that it
+        // would.
         let row = |symbols: &mut Symbols, at: i64, key: &str, process: i64, write: bool| {
             let op = if write { codes::register::WRITE } else { codes::register::READ };
             let mut row = Operation::new(symbols.process(&Value::Int(process)), op);
@@ -243,7 +248,8 @@ fn a_file_that_grows_or_shrinks_is_noticed() {
     std::fs::remove_file(&path).ok();
 }
 
-/// A file that cannot be opened is missing from the beginning: what others read of its writes is no violation.
+/// A file that cannot be opened is missing from the beginning: what others read of its writes is no
+/// violation.
 #[test]
 fn a_source_that_cannot_be_opened_is_no_violation() {
     let mut rng = Rng::new(23);
@@ -268,7 +274,8 @@ fn a_source_that_cannot_be_opened_is_no_violation() {
     }
 }
 
-/// A run that is stopped by its deadline, worker by worker: what was not read by then is missing, and no violation.
+/// A run that is stopped by its deadline, worker by worker: what was not read by then is missing, and no
+/// violation.
 #[test]
 fn a_run_that_is_stopped_raises_no_false_alarm() {
     let mut rng = Rng::new(24);
@@ -294,11 +301,13 @@ fn a_run_that_is_stopped_raises_no_false_alarm() {
     assert!(stopped > 5, "{stopped} were stopped");
 }
 
-/// Stamps of one source are exact among themselves, whatever its clock's error: what they alone refute is refuted, however much else there is, and although operations of one process
-/// would overlap if they were widened.
+/// Stamps of one source are exact among themselves, whatever its clock's error: what they alone refute is
+/// refuted, however much else there is, and although operations of one process would overlap if they were
+/// widened.
 #[test]
 fn a_clock_that_is_off_is_off_for_all_its_stamps_alike() {
-    // Two writes and a read of the first, by one process; and many operations of another source, some pending, long before.
+    // Two writes and a read of the first, by one process; and many operations of another source, some
+    // pending, long before.
     let run = |name: &'static str, others: i64, pending: bool, far: i64| {
         let spec = specs::parse(name).expect("a specification");
         let feeds: Feeds = Arc::new(move |_| {

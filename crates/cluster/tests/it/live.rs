@@ -183,7 +183,8 @@ fn strangers_are_sent_away_with_the_reason() {
     assert!(connect("secret", "kv").is_empty());
 }
 
-/// Another process under the name of one that was here: its frames are not taken for those of the first, and the first stays lost.
+/// Another process under the name of one that was here: its frames are not taken for those of the first, and
+/// the first stays lost.
 #[test]
 fn another_life_of_a_stream_is_refused() {
     let history = history(6, false);
@@ -203,7 +204,8 @@ fn another_life_of_a_stream_is_refused() {
     assert!(matches!(answer.verdict, Verdict::Unknown(_)), "{:?}", answer.verdict);
 }
 
-/// A connection that is open and silent, as after a cut of the network, is not waited for longer than one that is closed.
+/// A connection that is open and silent, as after a cut of the network, is not waited for longer than one
+/// that is closed.
 #[test]
 fn a_silent_stream_is_unknown() {
     let listener = Listener::bind("127.0.0.1:0", &terms(1)).expect("a port");
@@ -218,7 +220,8 @@ fn a_silent_stream_is_unknown() {
     assert!(told.contains("source mute broke off") && told.contains("nothing was heard"), "{told}");
 }
 
-/// Frames that are torn, damaged, too long or out of turn cut their stream, with the cause; the same sender may come back.
+/// Frames that are torn, damaged, too long or out of turn cut their stream, with the cause; the same sender
+/// may come back.
 #[test]
 fn bad_frames_name_their_cause() {
     use std::io::Read as _;

@@ -1,4 +1,5 @@
-//! Monitors of several processes' objects feed one watch: the same verdicts, and a stream of a monitor that lost something never holds.
+//! Monitors of several processes' objects feed one watch: the same verdicts, and a stream of a monitor that
+//! lost something never holds.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use linpoint_monitor::{Monitor, Streamed};
 
 use crate::live::watch_spec;
 
-/// A program with a register that some threads use, watched by a monitor that streams. `stale`: one read in the middle answers what was there at first.
+/// A program with a register that some threads use, watched by a monitor that streams. `stale`: one read in
+/// the middle answers what was there at first.
 fn program(address: &str, name: &str, stale: bool) {
     let spec = specs::parse("register").expect("a specification");
     let connected =

@@ -1,9 +1,10 @@
 //! Linpoint's own binary form: small, and read in a few nanoseconds an operation.
 //!
-//! A file is a magic number with a version and then blocks, each with its kind, its length and a checksum: the names of the
-//! operations, symbols (values, processes, keys) before the rows that use them, rows by the thousand, and an end that says
-//! how many there were. Rows are kept by column; a column holds, for each row, the difference to the column's least
-//! number in as few bytes (0, 1, 2, 4 or 8) as the largest needs. `docs/formats.md` has every byte.
+//! A file is a magic number with a version and then blocks, each with its kind, its length and a checksum:
+//! the names of the operations, symbols (values, processes, keys) before the rows that use them, rows by the
+//! thousand, and an end that says how many there were. Rows are kept by column; a column holds, for each row,
+//! the difference to the column's least number in as few bytes (0, 1, 2, 4 or 8) as the largest needs.
+//! `docs/formats.md` has every byte.
 //!
 //! A file cut short misses its end block, and damage does not pass the checksums: both are diagnostics.
 
@@ -177,8 +178,8 @@ impl Binary {
         Ok(!self.done)
     }
 
-    /// Makes rows of the columns. The usual rows are made without a branch that could be mispredicted; if one of them
-    /// needs a closer look, the block is made again with care.
+    /// Makes rows of the columns. The usual rows are made without a branch that could be mispredicted; if one
+    /// of them needs a closer look, the block is made again with care.
     fn assemble(&self, rows: &mut Vec<Operation>) -> Result<(), Diagnostic> {
         let columns = &self.columns;
         let count = columns.len();
@@ -277,7 +278,8 @@ impl Binary {
     }
 }
 
-/// The key of a stored number where the keys of a file are the first that its symbols have, as they are where it is the only one.
+/// The key of a stored number where the keys of a file are the first that its symbols have, as they are where
+/// it is the only one.
 #[inline]
 fn as_stored(number: u32) -> KeyId {
     const { assert!(KeyId::NONE.0 == u32::MAX) };

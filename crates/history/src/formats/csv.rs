@@ -1,8 +1,9 @@
 //! Comma-separated values, after RFC 4180: a header, one operation a record, quotes where needed.
 //!
-//! `arg` and `ret` are JSON where they look like it (`5`, `true`, `null`, `"5"`, `[1,2]`), text otherwise, and null where
-//! empty. Blanks are part of a field: ` a` is another text than `a`. So ` 5` would be a text that looks like the number next to it, and is
-//! refused. The columns come in any order; those with other names are passed over.
+//! `arg` and `ret` are JSON where they look like it (`5`, `true`, `null`, `"5"`, `[1,2]`), text otherwise,
+//! and null where empty. Blanks are part of a field: ` a` is another text than `a`. So ` 5` would be a text
+//! that looks like the number next to it, and is refused. The columns come in any order; those with other
+//! names are passed over.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -62,7 +63,8 @@ pub(super) fn columns<'a>(
             format!("a first line {HEADER}, with the columns in any order"),
         ));
     }
-    // One column that is not known, and one that is missing: the one may be the other, and a whole column would be passed over.
+    // One column that is not known, and one that is missing: the one may be the other, and a whole column
+    // would be passed over.
     let usual = [(Field::Arg, "arg"), (Field::Result, "ret"), (Field::Return, "return")];
     if let (Some(name), Some((_, missing))) =
         (others.first(), usual.iter().find(|(column, _)| !columns.contains(column)))
@@ -311,7 +313,8 @@ impl Record {
                     }
                     self.ranges.push(start..text.len());
                     let used = at.min(bytes.len());
-                    // Of the record as it stands: with the commas and quotes taken out, two halves may make a character.
+                    // Of the record as it stands: with the commas and quotes taken out, two halves may make a
+                    // character.
                     self.text = str::from_utf8(&bytes[..used])
                         .ok()
                         .and_then(|_| String::from_utf8(text).ok())

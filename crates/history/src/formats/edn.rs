@@ -1,8 +1,10 @@
-//! Clojure's data notation, as much of it as Jepsen's histories use. What a history has no room for (fractions,
-//! characters, sets) is read and remembered as such, since it may stand in a field nobody asks for.
+//! Clojure's data notation, as much of it as Jepsen's histories use. What a history has no room for
+//! (fractions, characters, sets) is read and remembered as such, since it may stand in a field nobody asks
+//! for.
 //!
-//! Histories have text, and no keywords, symbols or tags. As values these are text with their own spelling, so that `:a`, `a` and `#t "a"` are
-//! other values than `"a"`: `":a"`, `"'a"` (as Clojure quotes a symbol) and `"#t \"a\""`.
+//! Histories have text, and no keywords, symbols or tags. As values these are text with their own spelling,
+//! so that `:a`, `a` and `#t "a"` are other values than `"a"`: `":a"`, `"'a"` (as Clojure quotes a symbol)
+//! and `"#t \"a\""`.
 
 use super::guard::Guard;
 use super::problem;
@@ -151,8 +153,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// As [`Parser::peek`], behind what a `#_` takes out. A `#` that the text ends with stays, and so does what is taken out and not whole: it
-    /// is [`problem::TRUNCATED`], and the place is the one before it.
+    /// As [`Parser::peek`], behind what a `#_` takes out. A `#` that the text ends with stays, and so does
+    /// what is taken out and not whole: it is [`problem::TRUNCATED`], and the place is the one before it.
     pub fn peek_kept(&mut self) -> Result<Option<u8>, Diagnostic> {
         self.kept(0)
     }
@@ -272,7 +274,8 @@ impl<'a> Parser<'a> {
                 if !digits.starts_with(|c: char| c.is_ascii_digit()) {
                     if token.starts_with('\'') || !is_name(token) {
                         self.at = start;
-                        // Among them `^`, with which Clojure puts something beside a value: EDN has nothing of the kind.
+                        // Among them `^`, with which Clojure puts something beside a value: EDN has nothing
+                        // of the kind.
                         return Err(self.syntax("a character that begins no value"));
                     }
                     return Ok(Edn::Symbol(token.to_owned()));
@@ -397,7 +400,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// May a symbol, or a keyword behind its colon, be called so? Letters, digits, and the signs that EDN and Clojure allow in names.
+/// May a symbol, or a keyword behind its colon, be called so? Letters, digits, and the signs that EDN and
+/// Clojure allow in names.
 fn is_name(token: &str) -> bool {
     let is_sign = |c: char| ".*+!-_?$%&=<>/:#'|".contains(c);
     !token.is_empty() && !token.starts_with('#') && token.chars().all(|c| c.is_alphanumeric() || is_sign(c))

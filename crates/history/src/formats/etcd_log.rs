@@ -1,8 +1,9 @@
 //! Jepsen's log lines, as in the etcd histories that come with porcupine: `INFO  jepsen.util - 0`, `:invoke`, `:cas` and
 //! `[1 2]` with tabs between them, or, where something has expanded the tabs, blanks, which are process, type, operation and value.
 //!
-//! Here `:fail` of a compare-and-set means that the comparison failed: it took effect and answered `false`. Of any other operation it means
-//! that it did not happen, as everywhere. `:info` is a timeout. Log lines about other things are passed over.
+//! Here `:fail` of a compare-and-set means that the comparison failed: it took effect and answered `false`.
+//! Of any other operation it means that it did not happen, as everywhere. `:info` is a timeout. Log lines
+//! about other things are passed over.
 
 use std::io::{self, Write};
 

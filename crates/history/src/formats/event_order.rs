@@ -1,9 +1,9 @@
 //! From stamps to an order of events: what the writers of event forms share.
 //!
-//! Equal stamps are concurrent, so that calls come before returns there; but within a process the return of one operation
-//! comes before the call of the next, even at the same stamp. One process may do both at a stamp: its return and its
-//! call go between the other calls and the other returns. Two processes that both do cannot be put into a line without
-//! saying more than the stamps did, and that is an error.
+//! Equal stamps are concurrent, so that calls come before returns there; but within a process the return of
+//! one operation comes before the call of the next, even at the same stamp. One process may do both at a
+//! stamp: its return and its call go between the other calls and the other returns. Two processes that both
+//! do cannot be put into a line without saying more than the stamps did, and that is an error.
 
 use std::io;
 
@@ -64,8 +64,8 @@ pub(super) fn events(history: &History) -> io::Result<Vec<Placed>> {
     }
 }
 
-/// A name for each process in a file of events that has room for text: its own, or a number where it has none that such a file
-/// gives to a client.
+/// A name for each process in a file of events that has room for text: its own, or a number where it has none
+/// that such a file gives to a client.
 pub(super) fn process_names(history: &History) -> Vec<Value> {
     let own = (0..).map(|process| history.symbols.process_name(ProcessId(process)));
     let numbers = process_numbers(history).into_iter().map(Value::Int);

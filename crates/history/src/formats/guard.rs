@@ -1,7 +1,9 @@
-//! Limits of time and memory while a history is read: whoever set them is asked before large pieces are taken, and every few MB.
+//! Limits of time and memory while a history is read: whoever set them is asked before large pieces are
+//! taken, and every few MB.
 //!
-//! Rows are counted by those who ask for them; but one record may be long, and many may be passed over before there is a row. So a reader
-//! asks by itself: for every [`EVERY`] bytes that it takes from the input, and where a piece that it builds grows.
+//! Rows are counted by those who ask for them; but one record may be long, and many may be passed over before
+//! there is a row. So a reader asks by itself: for every [`EVERY`] bytes that it takes from the input, and
+//! where a piece that it builds grows.
 
 use std::fmt;
 use std::sync::Arc;

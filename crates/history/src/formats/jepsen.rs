@@ -1,7 +1,8 @@
 //! Jepsen's histories in EDN, and porcupine's key-value histories, which look the same.
 //!
-//! Maps with `:process :type :f :value` and possibly `:key`, in a vector, in a list, or one after another. The order in
-//! the file is the order in time; `:time` and `:index` say nothing more. Events of the process `:nemesis` are passed over; any other process has a number, or is text.
+//! Maps with `:process :type :f :value` and possibly `:key`, in a vector, in a list, or one after another.
+//! The order in the file is the order in time; `:time` and `:index` say nothing more. Events of the process
+//! `:nemesis` are passed over; any other process has a number, or is text.
 
 use std::io::{self, Write};
 
@@ -132,7 +133,8 @@ impl Jepsen {
             Some(name) => schema.operation(name)?,
             None => return Err(problem::field_type(":f", "no name", "the name of an operation")),
         };
-        // What an operation that did not happen, or may not have, is said to have given back is not looked at.
+        // What an operation that did not happen, or may not have, is said to have given back is not looked
+        // at.
         if matches!(moment, Moment::Invoke | Moment::Ok) {
             event.value = fields.value.map_or(Ok(Value::Null), |value| value.value(guard))?;
         }

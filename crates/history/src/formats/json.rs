@@ -1,5 +1,5 @@
-//! JSON, as much of it as histories need: values without floating point and without objects, and the skipping of
-//! everything else. One record at a time, from bytes, with the place of what is wrong.
+//! JSON, as much of it as histories need: values without floating point and without objects, and the skipping
+//! of everything else. One record at a time, from bytes, with the place of what is wrong.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,8 @@ impl<'a> Json<'a> {
         self.guard.map_or(Ok(()), |guard| guard.ask(more))
     }
 
-    /// The first byte from `from` on that ends the plain part of a string; the end of the record if none does.
+    /// The first byte from `from` on that ends the plain part of a string; the end of the record if none
+    /// does.
     #[inline]
     fn plain_end(&self, from: usize) -> Result<usize, Diagnostic> {
         let mut at = from;

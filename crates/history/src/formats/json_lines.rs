@@ -1,10 +1,10 @@
 //! JSON lines, one operation a line: the contract format.
 //!
-//! Logs repeat themselves: line after line has the same fields in the same order with the same spacing. The first line
-//! of a kind is read by [`Json`], which accepts anything; it leaves a template behind (the bytes between the
-//! values), and the lines after it are read by comparing with the template and picking the values out
-//! (`json_lines/template.rs`). A line that does not fit, or looks odd in any way, goes to the slow path, which alone
-//! writes diagnostics.
+//! Logs repeat themselves: line after line has the same fields in the same order with the same spacing. The
+//! first line of a kind is read by [`Json`], which accepts anything; it leaves a template behind (the bytes
+//! between the values), and the lines after it are read by comparing with the template and picking the values
+//! out (`json_lines/template.rs`). A line that does not fit, or looks odd in any way, goes to the slow path,
+//! which alone writes diagnostics.
 
 mod digits;
 mod op_names;

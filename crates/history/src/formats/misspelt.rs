@@ -1,8 +1,10 @@
-//! Fields that are nearly named as one that is missing, or by another word for it: `retrun`, or `end`, where there is no `return`.
+//! Fields that are nearly named as one that is missing, or by another word for it: `retrun`, or `end`, where
+//! there is no `return`.
 //!
-//! Fields that nobody knows are allowed, for what else a log may hold. But an operation whose `return` is misspelt would pass for one that never returned, and one whose `ret` is
-//! for one that found nothing: a wrong verdict without a word. So where a field is missing and another one looks like it, the
-//! record is refused.
+//! Fields that nobody knows are allowed, for what else a log may hold. But an operation whose `return` is
+//! misspelt would pass for one that never returned, and one whose `ret` is for one that found nothing: a
+//! wrong verdict without a word. So where a field is missing and another one looks like it, the record is
+//! refused.
 
 use super::problem;
 use crate::diagnostic::Diagnostic;
@@ -37,15 +39,18 @@ const WORDS: [(&str, &str); 26] = [
     ("res", "value"),
 ];
 
-/// Names of one's own fields that are one letter from a short one, and are not mistaken for it: requests, revisions, references, round trips.
+/// Names of one's own fields that are one letter from a short one, and are not mistaken for it: requests,
+/// revisions, references, round trips.
 const EXTRAS: [&str; 9] = ["req", "rev", "ref", "rep", "rt", "set", "get", "net", "org"];
 
-/// What is wrong if a record has a field `name` that nobody knows, and the fields `missing` could stand there but do not.
+/// What is wrong if a record has a field `name` that nobody knows, and the fields `missing` could stand there
+/// but do not.
 pub(super) fn check<'a>(name: &str, missing: impl IntoIterator<Item = &'a str>) -> Option<Diagnostic> {
     check_as(name, name, "", missing)
 }
 
-/// As [`check`], of a name that is `written` with more than its letters, where known ones have `sign` before theirs.
+/// As [`check`], of a name that is `written` with more than its letters, where known ones have `sign` before
+/// theirs.
 pub(super) fn check_as<'a>(
     name: &str,
     written: &str,
@@ -60,7 +65,8 @@ pub(super) fn check_as<'a>(
     ))
 }
 
-/// Is it the same but for capitals, one letter, or two neighbours that changed places? Of a name of one letter or two, only if it has the same letters.
+/// Is it the same but for capitals, one letter, or two neighbours that changed places? Of a name of one
+/// letter or two, only if it has the same letters.
 fn looks_like(name: &str, known: &str) -> bool {
     let name = name.to_ascii_lowercase();
     if name == known || WORDS.contains(&(&name, known)) {

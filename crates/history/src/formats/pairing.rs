@@ -1,9 +1,10 @@
 //! Calls and returns joined to operations: what all event forms share.
 //!
-//! The number of an event in the file is its stamp. `ok` ends an operation; `fail` says that it did not happen, and it is
-//! dropped; `info` says that nobody knows, and it stays pending for ever. A process whose operation is pending
-//! cannot go on: if the file goes on under its name, that is a new process that took the name over. Its own name is the pair of that
-//! name and a count ([`later`]), never a text made of both, which another process may have.
+//! The number of an event in the file is its stamp. `ok` ends an operation; `fail` says that it did not
+//! happen, and it is dropped; `info` says that nobody knows, and it stays pending for ever. A process whose
+//! operation is pending cannot go on: if the file goes on under its name, that is a new process that took the
+//! name over. Its own name is the pair of that name and a count ([`later`]), never a text made of both, which
+//! another process may have.
 
 use rustc_hash::FxHashMap;
 
@@ -132,7 +133,8 @@ impl<F: EventForm> Events<F> {
         }
     }
 
-    /// Takes the object out of a value that is a pair. What an operation that did not happen, or may not have, is said to have given back is not looked at.
+    /// Takes the object out of a value that is a pair. What an operation that did not happen, or may not
+    /// have, is said to have given back is not looked at.
     fn apart(&self, event: &mut Event) -> Result<(), Diagnostic> {
         if !self.independent {
             return Ok(());
@@ -243,8 +245,8 @@ impl<F: EventForm> Events<F> {
         Ok(Some(row))
     }
 
-    /// The result that the value of an `ok` event stands for. Logs repeat what was `said` in the call of operations that answer
-    /// nothing, or nothing but "done"; anything else is no answer of theirs.
+    /// The result that the value of an `ok` event stands for. Logs repeat what was `said` in the call of
+    /// operations that answer nothing, or nothing but "done"; anything else is no answer of theirs.
     fn answer(
         &self,
         row: &Operation,

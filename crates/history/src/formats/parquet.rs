@@ -1,8 +1,9 @@
 //! Apache Parquet with the columns of the CSV form, through the `parquet` crate's own records.
 //!
-//! `process`, `arg`, `ret` and `key` are integers, booleans or text; text is read as a CSV field is, so that lists and mixed
-//! columns have a place. `call` and `return` are integers. Null is null. The file's directory is at its end, so a file is
-//! read where it is, and anything else (standard input, a packed file) is taken into memory first.
+//! `process`, `arg`, `ret` and `key` are integers, booleans or text; text is read as a CSV field is, so that
+//! lists and mixed columns have a place. `call` and `return` are integers. Null is null. The file's directory
+//! is at its end, so a file is read where it is, and anything else (standard input, a packed file) is taken
+//! into memory first.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! What can be wrong with an input, each with a code that never changes its meaning. `docs/formats.md` lists them.
+//! What can be wrong with an input, each with a code that never changes its meaning. `docs/formats.md` lists
+//! them.
 
 use super::Format;
 use crate::diagnostic::Diagnostic;

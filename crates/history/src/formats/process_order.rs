@@ -1,7 +1,7 @@
 //! A process does one thing at a time: the check that the rows of a history agree with that.
 //!
-//! Rows come in order of return, so the last row of a process is the one that returned last, and a row may not be
-//! called before that. It may be called at that very stamp: a process's operations follow one another.
+//! Rows come in order of return, so the last row of a process is the one that returned last, and a row may
+//! not be called before that. It may be called at that very stamp: a process's operations follow one another.
 
 use super::problem::TWO_OPEN;
 use crate::diagnostic::Diagnostic;
@@ -9,7 +9,8 @@ use crate::operation::{Operation, ProcessId};
 use crate::signature::Signature;
 use crate::symbols::{Symbols, show_process};
 
-/// Checks, for rows in order of return (ties in order of call), that no process has two operations open at once.
+/// Checks, for rows in order of return (ties in order of call), that no process has two operations open at
+/// once.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessOrder {
     /// The last row of each process.

@@ -1,4 +1,5 @@
-//! What a reader knows of the specification; which fields a record has; and the one place where fields become an [`Operation`].
+//! What a reader knows of the specification; which fields a record has; and the one place where fields become
+//! an [`Operation`].
 
 use std::fmt::{self, Write as _};
 
@@ -106,7 +107,8 @@ impl Schema {
         }
     }
 
-    /// Is something wrong with a field that nobody knows, in a record that has the fields that `has` says? See [`misspelt`].
+    /// Is something wrong with a field that nobody knows, in a record that has the fields that `has` says?
+    /// See [`misspelt`].
     pub fn misspelt(&self, name: &str, has: impl Fn(Field) -> bool) -> Option<Diagnostic> {
         let known = ["process", "op", "arg", "ret", "call", "return", "failed", self.key_field.as_str()];
         misspelt::check(name, known.into_iter().filter(|known| !has(self.field(known))))

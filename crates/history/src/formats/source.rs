@@ -1,7 +1,8 @@
 //! The bytes of an input, unpacked if need be, through one buffer that is used again and again.
 //!
-//! Reading with a buffer rather than through a memory map keeps the resident size the same for any length of file, and
-//! serves pipes and packed files alike. The buffer grows only for a record that does not fit into it.
+//! Reading with a buffer rather than through a memory map keeps the resident size the same for any length of
+//! file, and serves pipes and packed files alike. The buffer grows only for a record that does not fit into
+//! it.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -175,8 +176,8 @@ impl Source {
         Ok(())
     }
 
-    /// Gets twice as much as there is, for a record that does not end in it: one that is read from its beginning again and again. `false` if
-    /// there is no more.
+    /// Gets twice as much as there is, for a record that does not end in it: one that is read from its
+    /// beginning again and again. `false` if there is no more.
     pub fn much_more(&mut self) -> Result<bool, Diagnostic> {
         let had = self.bytes().len();
         self.want(2 * had.max(1))?;

@@ -8,7 +8,8 @@ use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 /// Where bytes come from.
 pub(super) type Bytes = Box<dyn Read + Send>;
 
-/// The reader to put on top of `packed`, which begins with `head`; `None` where `head` is not of a packed file.
+/// The reader to put on top of `packed`, which begins with `head`; `None` where `head` is not of a packed
+/// file.
 pub(super) fn unpacker(head: &[u8]) -> Option<fn(Bytes) -> Bytes> {
     match head {
         [0x1f, 0x8b, ..] => Some(|packed| Box::new(MultiGzDecoder::new(BufReader::new(packed)))),

@@ -1,8 +1,9 @@
-//! Native objects for the generator: the same behaviour as [`Builtin::outcomes`] describes, without cloning states.
+//! Native objects for the generator: the same behaviour as [`Builtin::outcomes`] describes, without cloning
+//! states.
 //!
-//! [`Object::step`] decides at an operation's point what the operation is, applies it and gives its answer. Where an operation is
-//! not to take effect (it never answers), it is only named. Ids of small integers compare as the integers do, and the
-//! generator inserts no other values, so priorities are compared by id.
+//! [`Object::step`] decides at an operation's point what the operation is, applies it and gives its answer.
+//! Where an operation is not to take effect (it never answers), it is only named. Ids of small integers
+//! compare as the integers do, and the generator inserts no other values, so priorities are compared by id.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,7 @@
 //! When processes call, take effect and return.
 //!
-//! Each process has one next event, so the heap of events is as small as the number of processes. Times are integers of a
-//! fine grain; ties go by process number, which keeps the order total and the same everywhere.
+//! Each process has one next event, so the heap of events is as small as the number of processes. Times are
+//! integers of a fine grain; ties go by process number, which keeps the order total and the same everywhere.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -90,7 +90,8 @@ impl Schedule {
     }
 }
 
-/// Exponential with this mean, by comparisons only (von Neumann 1951): logarithms differ between machines in the last bit.
+/// Exponential with this mean, by comparisons only (von Neumann 1951): logarithms differ between machines in
+/// the last bit.
 fn exponential(mean: f64, rng: &mut Rng) -> u64 {
     let mut whole = 0.0;
     loop {

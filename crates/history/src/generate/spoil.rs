@@ -1,9 +1,10 @@
 //! Making a history wrong in a way that can be proved from a few of its operations, whatever the rest does.
 //!
-//! The spoiler lets rows pass until the chosen place, keeps a window of rows there, and looks in it for a pattern whose answers can be
-//! changed into a contradiction. Each pattern rests on facts that no order can mend: values inserted once, strict
-//! real-time order, a counter that never falls. Where the window offers nothing, one more operation is called after
-//! the end of the history, with an answer that no state could give.
+//! The spoiler lets rows pass until the chosen place, keeps a window of rows there, and looks in it for a
+//! pattern whose answers can be changed into a contradiction. Each pattern rests on facts that no order can
+//! mend: values inserted once, strict real-time order, a counter that never falls. Where the window offers
+//! nothing, one more operation is called after the end of the history, with an answer that no state could
+//! give.
 
 use rustc_hash::FxHashMap;
 
@@ -33,16 +34,18 @@ impl Default for Spoil {
 /// A way to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
-    /// Two elements leave in an order their insertions forbid. Queue, stack, priority queues; distinct values.
+    /// Two elements leave in an order their insertions forbid. Queue, stack, priority queues; distinct
+    /// values.
     Order,
     /// An element that was inserted once leaves twice. Collections; distinct values.
     Twice,
     /// "Empty" while an element was certainly there. Queue, stack, deque, priority queues; distinct values.
     Empty,
-    /// A read shows what was certainly overwritten. Registers, key–value stores, maps and sets with distinct values; counters.
+    /// A read shows what was certainly overwritten. Registers, key–value stores, maps and sets with distinct
+    /// values; counters.
     Stale,
-    /// An answer that nothing in the history accounts for: an element never inserted, a value never written, a lock given
-    /// back by a process that does not hold it. Everything; also what the others fall back to.
+    /// An answer that nothing in the history accounts for: an element never inserted, a value never written,
+    /// a lock given back by a process that does not hold it. Everything; also what the others fall back to.
     Unknown,
 }
 
@@ -238,7 +241,8 @@ impl<'a> Spoiler<'a> {
         self.done = self.unknown(symbols);
     }
 
-    /// Two rows of the window, of one object, the first before the second in real time, that `fit`. Looks a little way ahead only: a window has many.
+    /// Two rows of the window, of one object, the first before the second in real time, that `fit`. Looks a
+    /// little way ahead only: a window has many.
     fn find_pair(&self, fit: impl Fn(&Operation, &Operation) -> bool) -> Option<(usize, usize)> {
         for (i, x) in self.window.iter().enumerate() {
             let later = self.window.iter().enumerate().skip(i + 1).take(256);

@@ -7,7 +7,8 @@ use crate::own::OwnSpec;
 
 /// What a name such as `queue:capacity=64` or `job-queue` means.
 ///
-/// Whoever reads the name of a specification (the command line, a log, a message of another host) asks a catalog. [`Catalog::default`] knows the built-in ones.
+/// Whoever reads the name of a specification (the command line, a log, a message of another host) asks a
+/// catalog. [`Catalog::default`] knows the built-in ones.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     own: Vec<Arc<dyn OwnSpec>>,

@@ -1,7 +1,7 @@
 //! Locks and semaphores; the owner is the process.
 //!
-//! `null` means "done"; a request that answers `false` was refused because somebody else had it, a release that
-//! answers `false` because the process did not have it.
+//! `null` means "done"; a request that answers `false` was refused because somebody else had it, a release
+//! that answers `false` because the process did not have it.
 
 use std::collections::BTreeMap;
 

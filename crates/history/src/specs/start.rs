@@ -1,8 +1,10 @@
-//! Where an object starts, in one form: lists that a user may write differently and that mean the same state are made equal.
+//! Where an object starts, in one form: lists that a user may write differently and that mean the same state
+//! are made equal.
 //!
-//! Engines read the list of initial contents themselves, each in its own way, and equal states must have equal futures. So what does not
-//! distinguish two states must not reach them: cells of a snapshot after the last that is not null, an element that a set has "twice", an entry of a
-//! map that a later one replaces. An empty list is no contents at all.
+//! Engines read the list of initial contents themselves, each in its own way, and equal states must have
+//! equal futures. So what does not distinguish two states must not reach them: cells of a snapshot after the
+//! last that is not null, an element that a set has "twice", an entry of a map that a later one replaces. An
+//! empty list is no contents at all.
 
 use super::Kind;
 use crate::value::Value;

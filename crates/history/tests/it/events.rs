@@ -54,7 +54,8 @@ fn a_number_used_again_after_a_timeout_is_a_new_process() {
     );
 }
 
-/// Names that look alike: the number 3 and the text "3", which both go on, and a process whose own name is `3#2`.
+/// Names that look alike: the number 3 and the text "3", which both go on, and a process whose own name is
+/// `3#2`.
 #[test]
 fn a_process_that_goes_on_is_nobody_else() {
     let event = |process: &str, kind: &str| {

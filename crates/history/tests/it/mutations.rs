@@ -1,5 +1,5 @@
-//! Random damage to good files: every reader answers with a history or a diagnostic, and never panics. What it does
-//! read, it can write and read again.
+//! Random damage to good files: every reader answers with a history or a diagnostic, and never panics. What
+//! it does read, it can write and read again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,5 @@
-//! Random histories with all kinds of values, and a way to write histories down that does not depend on numbering.
+//! Random histories with all kinds of values, and a way to write histories down that does not depend on
+//! numbering.
 
 use linpoint_history::formats::{self, Format, Input, ReadOptions};
 use linpoint_history::rng::Rng;

@@ -1,7 +1,8 @@
 //! Heap numbering: states that differ only in where records lie become equal.
 //!
-//! Cells are numbered in the order in which a walk meets them: from shared variables, then from the locals of each thread, then from the fields of cells met, first
-//! come, first walked. What is not met is dropped. Every pointer that can still be followed or compared is in one of these places, so nothing is lost.
+//! Cells are numbered in the order in which a walk meets them: from shared variables, then from the locals of
+//! each thread, then from the fields of cells met, first come, first walked. What is not met is dropped.
+//! Every pointer that can still be followed or compared is in one of these places, so nothing is lost.
 
 use super::layout::IDLE;
 use super::{Machine, State};

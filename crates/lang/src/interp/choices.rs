@@ -13,7 +13,8 @@ const FEW: u32 = 64;
 /// So many values of a sample lie anywhere.
 const ANYWHERE: u64 = 8;
 
-/// Which way to take at each choice. The default takes the first at each; [`Choices::next`] moves to the next way.
+/// Which way to take at each choice. The default takes the first at each; [`Choices::next`] moves to the next
+/// way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// For each choice met: which was taken, and of how many.
@@ -33,8 +34,8 @@ impl Choices {
         Choices { taken: path.iter().map(|&choice| (choice, u32::MAX)).collect(), ..Choices::default() }
     }
 
-    /// Of many values visits a few only: the ends, what is next to them, these numbers as far as they lie between, and some
-    /// that lie anywhere. [`Choices::is_sampled`] says whether that came to pass.
+    /// Of many values visits a few only: the ends, what is next to them, these numbers as far as they lie
+    /// between, and some that lie anywhere. [`Choices::is_sampled`] says whether that came to pass.
     #[must_use]
     pub fn sampling(hints: &Arc<[Word]>) -> Choices {
         Choices { hints: Some(Arc::clone(hints)), ..Choices::default() }
@@ -121,7 +122,8 @@ mod tests {
 
     use super::Choices;
 
-    /// Of a choice that is too large to be visited, a sample has the ends and the numbers that were named, and says that it is one.
+    /// Of a choice that is too large to be visited, a sample has the ends and the numbers that were named,
+    /// and says that it is one.
     #[test]
     fn a_sample_of_many() {
         let hints: Arc<[i32]> = Arc::from([77, -5]);
@@ -158,7 +160,8 @@ mod tests {
         assert_eq!(seen, [(0, 0), (0, 1), (0, 2), (1, 9)]);
     }
 
-    /// Each choice is small, all of them together are not: that is said, and no way is passed over without a word.
+    /// Each choice is small, all of them together are not: that is said, and no way is passed over without a
+    /// word.
     #[test]
     fn too_many_ways_in_all() {
         let mut choices = Choices::default();

@@ -1,10 +1,14 @@
-//! The same steps, faster: places are resolved to offsets once, conditions are looked at before anything is copied.
+//! The same steps, faster: places are resolved to offsets once, conditions are looked at before anything is
+//! copied.
 //!
-//! [`Compiled`] does what [`Machine::step`] does, for searches that take millions of steps. It differs in three ways, none of which can be seen in
-//! a state that is kept. A step that goes wrong is only said to be [`Taken::Wrong`]: take it again with [`Machine::step`] to learn what is wrong. Locals
-//! that are dead are left as they are; whoever writes a state down leaves them out. The words of a frame that runs nothing are left as they are; a call clears them.
+//! [`Compiled`] does what [`Machine::step`] does, for searches that take millions of steps. It differs in
+//! three ways, none of which can be seen in a state that is kept. A step that goes wrong is only said to be
+//! [`Taken::Wrong`]: take it again with [`Machine::step`] to learn what is wrong. Locals that are dead are
+//! left as they are; whoever writes a state down leaves them out. The words of a frame that runs nothing are
+//! left as they are; a call clears them.
 //!
-//! [`Machine::step`] stays the definition. That both lead to the same states by the same steps is tested on the whole corpus.
+//! [`Machine::step`] stays the definition. That both lead to the same states by the same steps is tested on
+//! the whole corpus.
 
 mod compiler;
 

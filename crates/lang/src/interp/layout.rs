@@ -9,7 +9,8 @@ use crate::span::Span;
 /// The word of a thread that runs no operation.
 pub(super) const IDLE: Word = -1;
 
-/// So many elements of a ghost array without an end are kept in a run; what is written beyond is lost, and cannot be read.
+/// So many elements of a ghost array without an end are kept in a run; what is written beyond is lost, and
+/// cannot be read.
 const ROOM: Word = 24;
 
 /// More steps than this in the initial code are taken for a loop.
@@ -126,7 +127,8 @@ impl<'p> Machine<'p> {
         self.caller.unwrap_or(thread as Word)
     }
 
-    /// From here on no local is forgotten: what nobody reads any more stays in its frame. Runs are the same; there are more states.
+    /// From here on no local is forgotten: what nobody reads any more stays in its frame. Runs are the same;
+    /// there are more states.
     pub fn remember_locals(&mut self) {
         self.dead.iter_mut().for_each(Vec::clear);
     }

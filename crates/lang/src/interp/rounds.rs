@@ -1,4 +1,5 @@
-//! How often the bodies of quantifiers are looked at while one expression is evaluated: nested ones multiply, and a limit on time is looked at between steps only.
+//! How often the bodies of quantifiers are looked at while one expression is evaluated: nested ones multiply,
+//! and a limit on time is looked at between steps only.
 
 use std::cell::Cell;
 

@@ -38,7 +38,8 @@ pub enum Event {
 }
 
 impl Machine<'_> {
-    /// Takes the edge with this number at the node where the thread is. After an error or [`Outcome::Disabled`] the state is spoiled.
+    /// Takes the edge with this number at the node where the thread is. After an error or
+    /// [`Outcome::Disabled`] the state is spoiled.
     pub fn step(
         &self,
         state: &mut State,

@@ -6,7 +6,8 @@ use crate::ast::BinOp;
 use crate::program::{Action, Expr, Place, Word};
 
 impl Machine<'_> {
-    /// The places that an action of the program accesses, in order, and whether it writes them. Annotations access nothing.
+    /// The places that an action of the program accesses, in order, and whether it writes them. Annotations
+    /// access nothing.
     pub(super) fn accesses(&self, state: &mut State, thread: usize, action: &Action) -> Vec<(usize, bool)> {
         let mut seen = Vec::new();
         let words = &mut state.words;

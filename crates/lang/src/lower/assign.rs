@@ -211,7 +211,8 @@ impl<'a> Lowerer<'a> {
         value: &'a ast::Expr,
         span: Span,
     ) -> Vec<EdgeRef> {
-        // What is assigned is computed first; then the place is found; then it is written, in a step of its own.
+        // What is assigned is computed first; then the place is found; then it is written, in a step of its
+        // own.
         let ghost = self.is_ghost(target);
         let outer = self.ghost;
         self.ghost |= ghost;
@@ -228,7 +229,8 @@ impl<'a> Lowerer<'a> {
         vec![self.step(vec![Action::Assign(found.place, lowered)], span)]
     }
 
-    /// Is the variable or the field a ghost? A field is one if its own record says so, or if the record is part of a shared ghost.
+    /// Is the variable or the field a ghost? A field is one if its own record says so, or if the record is
+    /// part of a shared ghost.
     pub(super) fn is_ghost(&self, target: &ast::Expr) -> bool {
         match &target.kind {
             ExprKind::Name(name) => match self.find_local(name) {

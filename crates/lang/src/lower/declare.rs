@@ -219,7 +219,8 @@ impl<'a> Lowerer<'a> {
             },
             TypeKind::Option(inner) => {
                 let (ty, _) = self.scalar(inner);
-                // A record's name instead of a pointer was told; a pointer is what is meant, and that is null by itself.
+                // A record's name instead of a pointer was told; a pointer is what is meant, and that is null
+                // by itself.
                 if matches!((&inner.kind, &ty), (TypeKind::Named(_), Type::Pointer(_))) {
                     return (ty, None);
                 }

@@ -14,7 +14,8 @@ fn known(expr: Expr, ty: Type) -> (Expr, Ty) {
 }
 
 impl Lowerer<'_> {
-    /// An expression with at most one shared read left in it, unless in an atomic step. `wanted` is a hint only.
+    /// An expression with at most one shared read left in it, unless in an atomic step. `wanted` is a hint
+    /// only.
     pub(super) fn expr(&mut self, expr: &ast::Expr, wanted: Option<&Type>) -> (Expr, Ty) {
         match &expr.kind {
             ExprKind::Int(n) => match wanted {

@@ -1,7 +1,9 @@
-//! The graph while it is being made: steps are put at the current node; atomic blocks are collapsed at the end.
+//! The graph while it is being made: steps are put at the current node; atomic blocks are collapsed at the
+//! end.
 //!
-//! Nodes inside an atomic block are *interior*. When an operation is complete, every way from a node through interior nodes to the next that is not becomes one
-//! edge. Then nodes that only lead on are skipped, and what cannot be reached is dropped.
+//! Nodes inside an atomic block are *interior*. When an operation is complete, every way from a node through
+//! interior nodes to the next that is not becomes one edge. Then nodes that only lead on are skipped, and
+//! what cannot be reached is dropped.
 
 use super::{EdgeRef, Lowerer};
 use crate::diagnostic::{Diagnostic, code};

@@ -7,7 +7,8 @@ use crate::near;
 use crate::program::{Action, Expr, LocalId, Place, RecordId, Slot, Type};
 use crate::span::Span;
 
-/// More local variables than this in one operation are refused: numbers from here on have other meanings to engines.
+/// More local variables than this in one operation are refused: numbers from here on have other meanings to
+/// engines.
 const MAX_LOCALS: usize = 10_000;
 
 /// A place, and what is known about what it holds.
@@ -267,7 +268,8 @@ impl Lowerer<'_> {
         names.join(", ")
     }
 
-    /// The same value with no shared read left in it: outside an atomic step, it is read by a step of its own first.
+    /// The same value with no shared read left in it: outside an atomic step, it is read by a step of its own
+    /// first.
     pub(super) fn settled(&mut self, expr: Expr, ty: &Ty, span: Span) -> Expr {
         if self.in_atomic() || expr.shared_reads() == 0 {
             return expr;

@@ -102,7 +102,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// A specification in the same language: a sequential object that knows the enums, records, constants and sizes around it.
+    /// A specification in the same language: a sequential object that knows the enums, records, constants and
+    /// sizes around it.
     fn spec_block(&mut self, members: &'a [ast::Member], program: &Program) -> SpecSource {
         let mut inner =
             Lowerer { records: self.records.clone(), enums: self.enums.clone(), ..Lowerer::default() };

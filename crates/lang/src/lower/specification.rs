@@ -1,8 +1,8 @@
 //! Specifications that are used without the algorithm beside them: to check recorded histories.
 //!
-//! Such a specification is `spec Name { … }` alone in a file, the `spec` block of an object, or the built-in one that
-//! an object names. A block becomes a [`Program`] of its own whose operations run one at a time. An object that has
-//! nothing but a `spec` block is accepted here, though there is no algorithm to explore.
+//! Such a specification is `spec Name { … }` alone in a file, the `spec` block of an object, or the built-in
+//! one that an object names. A block becomes a [`Program`] of its own whose operations run one at a time. An
+//! object that has nothing but a `spec` block is accepted here, though there is no algorithm to explore.
 
 use super::{Lowerer, lower};
 use crate::ast::{File, Member, MemberKind, Object, RoutineKind};

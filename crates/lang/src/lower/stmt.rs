@@ -84,7 +84,13 @@ impl<'a> Lowerer<'a> {
             StmtKind::Break(label) => self.leave(label.as_ref(), true, span),
             StmtKind::Continue(label) => self.leave(label.as_ref(), false, span),
             StmtKind::Return(value) => self.return_statement(value.as_ref(), &statement.notes, span),
-            _ => {
+            StmtKind::Var { .. }
+            | StmtKind::Prophecy { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Call(_)
+            | StmtKind::Assume(_)
+            | StmtKind::Assert(_)
+            | StmtKind::Tressa(_) => {
                 let edges = self.simple(statement);
                 let notes = self.notes(&statement.notes);
                 self.extend(&edges, &notes);
@@ -122,7 +128,16 @@ impl<'a> Lowerer<'a> {
                 self.claims.push(Claim { body, terms, span });
                 vec![self.step(vec![Action::Claim(id)], span)]
             }
-            _ => Vec::new(),
+            // These have blocks, or end one: they are no steps.
+            StmtKind::Atomic(_)
+            | StmtKind::If { .. }
+            | StmtKind::Loop(_)
+            | StmtKind::While { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Choose(_)
+            | StmtKind::Break(_)
+            | StmtKind::Continue(_)
+            | StmtKind::Return(_) => Vec::new(),
         }
     }
 

@@ -5,7 +5,8 @@ use crate::ast::{DisjointItem, LabelRange, MemberKind, Note, NoteKind, Over, Sta
 use crate::token::TokenKind;
 
 impl Parser {
-    /// Every `@…` that follows. They may stand on lines of their own, but what belongs to one stands on its line.
+    /// Every `@…` that follows. They may stand on lines of their own, but what belongs to one stands on its
+    /// line.
     pub(super) fn notes(&mut self) -> Parsed<Vec<Note>> {
         let mut notes = Vec::new();
         while self.is_sign("@") {

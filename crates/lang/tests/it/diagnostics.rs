@@ -1,4 +1,5 @@
-//! What a newcomer's mistakes are answered with: `tests/diagnostics.md` has programs and, below each, what is said about it.
+//! What a newcomer's mistakes are answered with: `tests/diagnostics.md` has programs and, below each, what is
+//! said about it.
 
 use linpoint_lang::compile;
 
@@ -53,7 +54,8 @@ fn a_flag_that_ends_a_loop() {
     assert_eq!(said(&text.replace("@lin\n        }", "@lin\n          n = v @lin\n        }")), ["L041"; 2]);
 }
 
-/// Procedures that call each other twice, again and again, would be inlined a million times: that is said once, at the call, and nothing that is not so beside it.
+/// Procedures that call each other twice, again and again, would be inlined a million times: that is said
+/// once, at the call, and nothing that is not so beside it.
 #[test]
 fn procedures_without_end() {
     for depth in [16, 18, 40] {

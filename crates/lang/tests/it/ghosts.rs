@@ -1,4 +1,5 @@
-//! Ghosts never steer a program: what would is an error, and the programs of the corpus run alike without theirs.
+//! Ghosts never steer a program: what would is an error, and the programs of the corpus run alike without
+//! theirs.
 
 use std::path::Path;
 

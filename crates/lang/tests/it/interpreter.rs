@@ -130,7 +130,8 @@ fn every_error_has_its_name() {
     fails("shared x: int = 1\n op f() { loop { y = x\n x = y * 1000 } }", "f", &[], ErrorKind::Arithmetic);
 }
 
-/// A pool hands a freed record out again while somebody still points to it, or makes a new one: both are ways.
+/// A pool hands a freed record out again while somebody still points to it, or makes a new one: both are
+/// ways.
 #[test]
 fn a_pool_reuses() {
     let text = "object T {

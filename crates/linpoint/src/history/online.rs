@@ -66,7 +66,6 @@ impl<S: Recorded> Online<S> {
     }
 
     /// Nothing more will happen.
-    #[must_use]
     pub fn finish(self) -> Verdict {
         self.engine.finish()
     }

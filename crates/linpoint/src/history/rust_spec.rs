@@ -22,6 +22,10 @@ pub trait Recorded: Specification {
     fn write_op(op: &Self::Op) -> Option<Value>;
     /// An answer.
     fn write_answer(answer: &Self::Ret) -> Option<Value>;
+    /// What the object holds, as pairs of a key and a value; `None` where no method is marked `#[view]`.
+    fn entries(&self) -> Option<Vec<(Value, Value)>> {
+        None
+    }
 }
 
 /// A specification cannot judge histories: an operation has a type that no history can hold.
@@ -131,6 +135,18 @@ impl<S: Recorded> OwnSpec for RustSpec<S> {
             (answer, OwnState::new(after))
         });
         written.collect()
+    }
+
+    fn view(&self, state: &OwnState) -> Option<Vec<(Value, Value)>> {
+        let state = state.inside::<S>()?;
+        let Ok(entries) = catch_unwind(AssertUnwindSafe(|| state.entries())) else {
+            self.note("the view of the specification panics".to_owned());
+            return None;
+        };
+        let mut entries = entries?;
+        entries.retain(|(_, value)| !value.is_null());
+        entries.sort();
+        Some(entries)
     }
 
     fn shortfall(&self) -> Option<String> {

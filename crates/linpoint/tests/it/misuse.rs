@@ -91,7 +91,7 @@ impl Drop for Served {
 #[test]
 fn an_object_whose_constructor_starts_a_thread() {
     let report = check::<Served>().threads(2).ops(1).workers(1).report();
-    let headline = report.counterexample.expect("the OS thread is noticed").headline;
+    let headline = report.counterexample.expect("the OS thread is noticed").evidence.headline;
     assert!(headline.contains("an object whose constructor starts threads"), "{headline}");
 }
 
@@ -100,7 +100,7 @@ fn an_exploration_inside_an_exploration() {
     let explored = exploration().report(|| {
         let _ = exploration().report(|| ());
     });
-    let headline = explored.counterexample.expect("that cannot work").headline;
+    let headline = explored.counterexample.expect("that cannot work").evidence.headline;
     assert!(headline.contains("an exploration cannot be started inside an exploration"), "{headline}");
 }
 
@@ -109,7 +109,7 @@ fn a_token_of_another_object() {
     let report = check::<Counter>().replay_report("lp1-nonsense");
     assert_eq!(report.err(), Some(TokenError::Malformed));
     let report = check::<Racy>().threads(2).ops(1).report();
-    let token = report.counterexample.expect("an update is lost").token;
+    let token = report.counterexample.expect("an update is lost").evidence.token;
     assert_eq!(check::<Served>().replay_report(&token).err(), Some(TokenError::OtherProgram));
     assert!(check::<Racy>().threads(2).ops(1).replay_report(&token).is_ok());
 }
@@ -150,12 +150,12 @@ fn a_failure_that_does_not_come_again() {
         assert_ne!(RUNS.fetch_add(1, SeqCst), 1, "the second run");
     };
     let explored = exploration().report(program);
-    let verdict = explored.verdict();
+    let verdict = explored.verdict().kind();
     let found = explored.counterexample.expect("it panicked once");
     assert!(found.headline.starts_with("nondeterminism"), "{found}");
     assert!(found.headline.contains("the second run"), "{found}");
     assert!(found.refused && !found.rechecked, "{found}");
-    assert_eq!(verdict, "unknown");
+    assert_eq!(verdict, linpoint::VerdictKind::Unknown);
 }
 
 /// It answers wrongly once.
@@ -178,9 +178,9 @@ impl Whimsical {
 #[test]
 fn a_history_that_does_not_come_again() {
     let report = check::<Whimsical>().threads(2).ops(1).workers(1).report();
-    let verdict = report.verdict();
+    let verdict = report.verdict().kind();
     let found = report.counterexample.expect("it was wrong once");
     assert!(found.headline.starts_with("nondeterminism"), "{found}");
     assert!(found.refused, "{found}");
-    assert_eq!(verdict, "unknown");
+    assert_eq!(verdict, linpoint::VerdictKind::Unknown);
 }

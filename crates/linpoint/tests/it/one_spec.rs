@@ -3,10 +3,16 @@
 //! The object is right or has one seeded mistake: an acknowledgement of a job that nobody took is accepted. Each way of
 //! checking must be silent about the first and name the second.
 
+use std::sync::Arc;
+
 use linpoint::history::{self, History, HistoryCheck, Online, Status, Verdict};
 use linpoint::sync::Mutex;
+use linpoint_cluster::run::{Feeds, Job, Named, Resolve};
+use linpoint_cluster::source::FileFeed;
+use linpoint_cluster::wire::About;
+use linpoint_history::formats::{Input, ReadOptions};
 use linpoint_monitor::replay::{Refine, refine};
-use linpoint_monitor::{Conclusion, Monitor};
+use linpoint_monitor::{Conclusion, Monitor, View};
 
 /// Jobs that wait, and jobs that were taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,6 +40,11 @@ impl Jobs {
     fn acknowledge(&mut self, job: u32) -> bool {
         let at = self.taken.iter().position(|taken| *taken == job);
         at.map(|at| self.taken.remove(at)).is_some()
+    }
+
+    #[view]
+    fn waiting(&self) -> Vec<(u32, bool)> {
+        self.waiting.iter().map(|job| (*job, true)).collect()
     }
 }
 
@@ -169,6 +180,65 @@ fn a_program_under_load_and_its_log() {
         assert_eq!(refined.report.conclusion(), conclusion, "{}", refined.report);
     }
     std::fs::remove_dir_all(&folder).expect("it is there");
+}
+
+/// Answers alone do not show it: the state does.
+#[test]
+fn a_program_whose_state_is_compared() {
+    let folder =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("jobs-view-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let pair = |job: i64| linpoint::history::HistoryValue::list([job.into(), true.into()]);
+    for (stored, conclusion) in [(7, Conclusion::Clean), (8, Conclusion::Violated)] {
+        let log = folder.join(format!("{stored}.linlog"));
+        let monitor = Monitor::builder().log_file(&log).start().expect("a monitor");
+        let object = monitor.object_with("jobs", history::model::<Jobs>().expect("all can be held"));
+        let object = object.view(View::Map).watch().expect("few objects");
+        let (submit, take) = (object.op("submit"), object.op("take"));
+        let op = object.call(submit, 7u64);
+        object.write(1, linpoint::history::HistoryValue::list([pair(stored)]));
+        op.commit();
+        op.returns(true);
+        let op = object.call(take, ());
+        object.write(1, linpoint::history::HistoryValue::list([]));
+        op.commit();
+        op.returns(7u64);
+        let report = monitor.finish();
+        assert_eq!(report.conclusion(), conclusion, "{report}");
+        assert_eq!(report.verdict().holds(), conclusion == Conclusion::Clean);
+        let spec = Some(history::specification::<Jobs>().expect("all can be held"));
+        let refined = refine(&log, &Refine { spec, view: true }, &mut |_| {}).expect("a log");
+        assert_eq!(refined.report.conclusion(), conclusion, "{}", refined.report);
+    }
+    std::fs::remove_dir_all(&folder).expect("it is there");
+}
+
+/// Several sources, taken together as a dataflow.
+#[test]
+fn several_sources_as_a_dataflow() {
+    for (text, holds) in [(RIGHT.to_owned(), true), (wrong(), false)] {
+        let spec = history::specification::<Jobs>().expect("all can be held");
+        let part = |process: &'static str| -> Vec<u8> {
+            let own = text.lines().filter(|line| line.contains(&format!("\"process\":{process},")));
+            own.flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
+        };
+        let parts = [part("1"), part("2")];
+        let known = spec.clone();
+        let feeds: Feeds = Arc::new(move |_| {
+            let opened = parts.iter().zip(["one", "two"]).map(|(part, name)| {
+                let feed = FileFeed::open(&Input::Bytes(part.clone()), &known, &ReadOptions::default())?;
+                let about =
+                    About { name: name.to_owned(), spec: "Jobs".to_owned(), initial: None, epsilon: 0 };
+                Ok(Named { about, feed: Box::new(feed) })
+            });
+            opened.collect()
+        });
+        let specs: Resolve = Arc::new(move |_| Ok(spec.clone()));
+        let outcome = Job { specs, ..Job::new(feeds) }.run().expect("a run in one process ends");
+        let (answer, _) = outcome.answer();
+        assert_eq!(answer.verdict.holds(), holds, "{:?}", answer.verdict);
+        assert_eq!(answer.verdict.counterexample().is_some(), !holds, "{:?}", answer.verdict);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The condition of a `Last` term: its places become leaves, the rest a closure over them.
 //!
-//! A place is a path, a field, an element; whether it is a variable to be watched or a value to be kept is decided by its type. `x.load(…)` and `x.get()` are
-//! the variable `x`.
+//! A place is a path, a field, an element; whether it is a variable to be watched or a value to be kept is
+//! decided by its type. `x.load(…)` and `x.get()` are the variable `x`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};

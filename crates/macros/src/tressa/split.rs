@@ -80,7 +80,8 @@ impl<'a> Split<'a> {
         })
     }
 
-    /// Code that evaluates a plain truth value now and keeps what a failure should show: the sides of its comparisons.
+    /// Code that evaluates a plain truth value now and keeps what a failure should show: the sides of its
+    /// comparisons.
     pub fn plain_truth(&mut self, expr: &Expr) -> TokenStream {
         let krate = self.krate;
         match expr {

@@ -9,9 +9,11 @@
 
 use std::collections::HashSet;
 
+use linpoint_verdict::Counterexample;
+
 use super::order::legal;
 use super::world::World;
-use super::{Operation, Placed, Sequential, Verdict};
+use super::{EveryClient, Operation, Placed, Sequential, TooMuch, Verdict};
 
 pub(super) struct Search<'a, S> {
     object: &'a S,
@@ -47,9 +49,11 @@ impl<'a, S: Sequential> Search<'a, S> {
 
     pub(super) fn verdict(&mut self, world: &World) -> Verdict {
         match self.sets_above(world) {
-            Found::Nothing => Verdict::Linearizable,
-            Found::Violation => Verdict::Violated(std::mem::take(&mut self.chosen)),
-            Found::Limit => Verdict::Unknown,
+            Found::Nothing => Verdict::Holds(EveryClient(())),
+            Found::Violation => {
+                Verdict::Violated(Counterexample::new(std::mem::take(&mut self.chosen), false))
+            }
+            Found::Limit => Verdict::Unknown(TooMuch::Sets),
         }
     }
 

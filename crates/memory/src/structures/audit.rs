@@ -96,7 +96,7 @@ impl Structure {
                     let is_bad = matches!(verdict, Verdict::Violated(_));
                     tally.violations += u64::from(is_bad);
                     tally.clean_violations += u64::from(is_bad && !has_race);
-                    tally.is_whole &= verdict != Verdict::Unknown;
+                    tally.is_whole &= !matches!(verdict, Verdict::Unknown(_));
                 }
                 ControlFlow::Continue(())
             });

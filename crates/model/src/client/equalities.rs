@@ -1,6 +1,7 @@
 //! Claims that equal data can make false.
 //!
-//! Where each piece of data is new, fewer pieces are equal than in other runs. A claim in which equality of data only ever helps is true in those if it is true in these; one that asks for a difference need not be.
+//! Where each piece of data is new, fewer pieces are equal than in other runs. A claim in which equality of
+//! data only ever helps is true in those if it is true in these; one that asks for a difference need not be.
 
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;

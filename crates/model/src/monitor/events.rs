@@ -17,7 +17,8 @@ pub(super) struct Work<'w, 'p> {
     pub met: Vec<Configuration>,
 }
 
-/// Each event leaves what it makes of `set` in `after`, in which nothing is to be found before; its configurations are in no order.
+/// Each event leaves what it makes of `set` in `after`, in which nothing is to be found before; its
+/// configurations are in no order.
 impl Work<'_, '_> {
     pub fn call_in(&self, set: &Set, thread: usize, call: CallId, after: &mut Set) {
         after.calls = set.calls;
@@ -108,7 +109,8 @@ impl Work<'_, '_> {
         !self.with_points || call.is_some_and(|call| self.free[self.reference.op_of(call).index()])
     }
 
-    /// Also what is possible if operations without points took effect before now. Points take effect at once, so these must not wait.
+    /// Also what is possible if operations without points took effect before now. Points take effect at once,
+    /// so these must not wait.
     fn closed(&mut self, set: &Set) -> Vec<Configuration> {
         let mut all = set.configurations.clone();
         let mut seen: FxHashSet<Configuration> = all.iter().copied().collect();

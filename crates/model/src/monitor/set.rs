@@ -7,7 +7,8 @@ pub(super) type Status = u32;
 pub(super) const IDLE: Status = 0;
 pub(super) const OPEN: Status = 1;
 
-/// A state of the specification, and what became of each open operation: the number of the state in the first 32 bits, then a status for each thread, in equal shares of the rest.
+/// A state of the specification, and what became of each open operation: the number of the state in the first
+/// 32 bits, then a status for each thread, in equal shares of the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Configuration(u128);
 
@@ -93,7 +94,8 @@ impl Calls {
     }
 }
 
-/// Configurations, and which operation each thread has open. Once it has a number, its configurations are in order and each is there once.
+/// Configurations, and which operation each thread has open. Once it has a number, its configurations are in
+/// order and each is there once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set {
     pub calls: Calls,

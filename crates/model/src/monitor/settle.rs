@@ -94,7 +94,8 @@ impl Open {
 }
 
 impl Work<'_, '_> {
-    /// Leaves in `after` the set with threads in another order, and data named after the part it plays in the set, in no order; not if nothing changes. With what is left open about the names.
+    /// Leaves in `after` the set with threads in another order, and data named after the part it plays in the
+    /// set, in no order; not if nothing changes. With what is left open about the names.
     pub fn settle_in(&mut self, set: &Set, order: &[u8], after: &mut Set) -> (Classes, bool) {
         let open = self.open(set, order);
         let members = self.parts_played(set, &open);
@@ -147,7 +148,8 @@ impl Work<'_, '_> {
         open
     }
 
-    /// Is the set the same with two values swapped? To swap is one-to-one, so it is if each configuration is one of the set when swapped.
+    /// Is the set the same with two values swapped? To swap is one-to-one, so it is if each configuration is
+    /// one of the set when swapped.
     fn may_swap(&mut self, set: &Set, open: &Open, a: u8, b: u8) -> bool {
         let mut map: Renaming = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
         map.swap(a.into(), b.into());

@@ -112,10 +112,12 @@ impl Tables {
         self.held + self.slots.capacity() * 4 + self.after.capacity() * 32 + self.settled.capacity() * 48
     }
 
-    /// Takes in what workers found besides these sets: new sets are numbered in the order in which one worker would have met them. The new numbers of each worker's sets.
+    /// Takes in what workers found besides these sets: new sets are numbered in the order in which one worker
+    /// would have met them. The new numbers of each worker's sets.
     ///
-    /// A state is looked at by one worker, and each worker looks at states in their order. So of all that found a set, the one that found it at the first state found it there in the same
-    /// order among the sets first found there as one worker alone would have.
+    /// A state is looked at by one worker, and each worker looks at states in their order. So of all that
+    /// found a set, the one that found it at the first state found it there in the same order among the sets
+    /// first found there as one worker alone would have.
     pub fn merge(&mut self, mut found: Vec<Tables>) -> Vec<Vec<MonitorId>> {
         let before = self.len();
         let mut met: Vec<(u32, usize, usize)> = Vec::new();

@@ -1,4 +1,5 @@
-//! Numbers that are worth a try where a `choose` leaves more values than can all be tried: those that the program compares with, writes and adds, and their neighbours.
+//! Numbers that are worth a try where a `choose` leaves more values than can all be tried: those that the
+//! program compares with, writes and adds, and their neighbours.
 
 use std::sync::Arc;
 

@@ -1,8 +1,10 @@
-//! The plainest monitor there is: every configuration that explains the history so far, with every effect that is possible taken as soon as it is.
+//! The plainest monitor there is: every configuration that explains the history so far, with every effect
+//! that is possible taken as soon as it is.
 //!
-//! A configuration is a state of the specification and, for each thread, nothing, an operation that did not take effect yet, or the result of one that did. After a call the set is closed under
-//! "some open operation takes effect now"; a return keeps the configurations whose operation took effect with that result. A history is linearizable iff the set is never
-//! empty. Nothing is remembered but the numbers of sets.
+//! A configuration is a state of the specification and, for each thread, nothing, an operation that did not
+//! take effect yet, or the result of one that did. After a call the set is closed under "some open operation
+//! takes effect now"; a return keeps the configurations whose operation took effect with that result. A
+//! history is linearizable iff the set is never empty. Nothing is remembered but the numbers of sets.
 
 use linpoint_lang::program::{OpId, Word};
 use rustc_hash::FxHashMap;

@@ -1,4 +1,5 @@
-//! Which operations were seen to return, and which steps were taken: of an operation that never returns, a proof says nothing.
+//! Which operations were seen to return, and which steps were taken: of an operation that never returns, a
+//! proof says nothing.
 
 use linpoint_lang::Program;
 use linpoint_lang::program::{Exit, NodeId, OpId};
@@ -45,7 +46,8 @@ impl Noted {
         }
     }
 
-    /// Operations of which no run returns, although every run was seen of somebody who calls them; and those that have no return.
+    /// Operations of which no run returns, although every run was seen of somebody who calls them; and those
+    /// that have no return.
     #[must_use]
     pub fn never_return(&self) -> Vec<OpId> {
         self.all(|op| !self.returned[op] && (self.whole[op] || !self.returns[op]))
@@ -57,7 +59,8 @@ impl Noted {
         self.all(|op| !self.returned[op] && !self.whole[op] && self.returns[op])
     }
 
-    /// Was all looked at that a budget allows? Where there was a long time for it, because a program is slow, a tenth will do.
+    /// Was all looked at that a budget allows? Where there was a long time for it, because a program is slow,
+    /// a tenth will do.
     #[must_use]
     pub fn is_enough(&self, budget: &Budget) -> bool {
         self.finished || budget.time >= Budget::LONGEST && self.states >= budget.states / 10

@@ -1,4 +1,5 @@
-//! Random runs without any reduction, from the first state to the end: they get deep where there are too many states to see them all.
+//! Random runs without any reduction, from the first state to the end: they get deep where there are too many
+//! states to see them all.
 
 use std::time::Instant;
 
@@ -13,8 +14,8 @@ use crate::explore::{Explored, Limit, Verdict};
 /// A run longer than this goes round.
 const LONGEST: usize = 2_000;
 
-/// Runs at random, until as many steps were taken as there may be states, or until one is not as it should be. It never says `Holds`. The same
-/// seed takes the same runs.
+/// Runs at random, until as many steps were taken as there may be states, or until one is not as it should
+/// be. It never says `Holds`. The same seed takes the same runs.
 pub fn walk_plainly(program: &Program, workload: &Workload, plainly: &Plainly, seed: u64) -> Explored {
     walk_noting(program, workload, plainly, seed, &mut Noted::new(program))
 }

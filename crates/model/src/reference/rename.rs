@@ -1,4 +1,5 @@
-//! Data in calls, results and states of a specification: which values occur there, and the same with other values.
+//! Data in calls, results and states of a specification: which values occur there, and the same with other
+//! values.
 
 use std::hash::{Hash, Hasher as _};
 

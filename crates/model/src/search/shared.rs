@@ -2,14 +2,18 @@
 //!
 //! The states of a level are taken in batches, and a batch goes through five rounds:
 //!
-//! 1. Workers take pieces of the batch, each in the order of states, and write down the names of the states that steps lead to. They share nothing that anybody writes; what is new to
-//!    their monitors they number for themselves.
-//! 2. The new sets of the monitors get the numbers that one worker alone would have given them ([`Monitor::gather`]).
+//! 1. Workers take pieces of the batch, each in the order of states, and write down the names of the states
+//!    that steps lead to. They share nothing that anybody writes; what is new to their monitors they number
+//!    for themselves.
+//! 2. The new sets of the monitors get the numbers that one worker alone would have given them
+//!    ([`Monitor::gather`]).
 //! 3. These are put into the names, and the names are hashed.
-//! 4. Each worker takes the names with some of the hashes, in their order, and finds out which of them nobody has met.
+//! 4. Each worker takes the names with some of the hashes, in their order, and finds out which of them nobody
+//!    has met.
 //! 5. One worker adds these to the store, in the order of the states they were reached from.
 //!
-//! So the store is, byte for byte, that of one worker. If something is wrong at several states of a batch, the first counts; what comes after it is forgotten.
+//! So the store is, byte for byte, that of one worker. If something is wrong at several states of a batch,
+//! the first counts; what comes after it is forgotten.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

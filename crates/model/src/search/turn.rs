@@ -3,7 +3,8 @@
 use crate::explore::Bounds;
 use crate::fast::Names;
 
-/// Whose step led to a state, and how many preemptions it took: the last bytes of a name, where preemptions are counted.
+/// Whose step led to a state, and how many preemptions it took: the last bytes of a name, where preemptions
+/// are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
     pub thread: u8,
@@ -28,7 +29,8 @@ impl Turn {
         }
     }
 
-    /// Keeps the names that at most so many preemptions lead to, and adds the turn to each. Switching away from a thread that has a step is a preemption.
+    /// Keeps the names that at most so many preemptions lead to, and adds the turn to each. Switching away
+    /// from a thread that has a step is a preemption.
     pub fn limit(self, names: &mut Names, most: u8) {
         let could_go_on = names.threads.contains(&self.thread);
         let mut kept = Names::default();

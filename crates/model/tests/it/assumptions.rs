@@ -1,4 +1,5 @@
-//! Programs that break what reductions assume: that a record is private, that a place is fixed, that threads and values have no names. Each is explored with all reductions and without any.
+//! Programs that break what reductions assume: that a record is private, that a place is fixed, that threads
+//! and values have no names. Each is explored with all reductions and without any.
 
 use linpoint_lang::{Program, compile};
 use linpoint_model::{
@@ -18,7 +19,7 @@ fn word(explored: &Explored) -> &'static str {
 
 fn word_of(verdict: &Verdict) -> &'static str {
     match verdict {
-        Verdict::Holds => "holds",
+        Verdict::Holds(_) => "holds",
         Verdict::Violated(_) => "violated",
         Verdict::Unknown(_) => "unknown",
     }
@@ -71,7 +72,8 @@ fn records_of_a_pool_are_not_private() {
     everywhere(&text.replace("free(old)", ""), "holds");
 }
 
-/// The same where the memory is not the program's own: freed and taken again in one step, nobody meets it freed.
+/// The same where the memory is not the program's own: freed and taken again in one step, nobody meets it
+/// freed.
 #[test]
 fn records_that_are_freed_are_not_private() {
     let text = "object Box {
@@ -178,7 +180,8 @@ fn threads_in_specifications() {
     everywhere(alone, "holds");
 }
 
-/// What a point reads may go wrong, wherever points are looked at; a step with one is as visible as what it reads.
+/// What a point reads may go wrong, wherever points are looked at; a step with one is as visible as what it
+/// reads.
 #[test]
 fn points_that_go_wrong() {
     let text = "object Cell {
@@ -234,11 +237,12 @@ fn long_ways_alone() {
         let program = program(&text.replace("MANY", many));
         explore(&program, &Workload::usual(&program, 2, 1), Mode::Anywhere, &Bounds::default()).verdict
     };
-    assert!(matches!(of("1000"), Verdict::Holds));
+    assert!(matches!(of("1000"), Verdict::Holds(_)));
     assert!(matches!(of("1000000"), Verdict::Unknown(Limit::Alone)));
 }
 
-/// An operation of a specification is followed to its end, whichever way it goes; where that is too much, what it does not explain is not known.
+/// An operation of a specification is followed to its end, whichever way it goes; where that is too much,
+/// what it does not explain is not known.
 #[test]
 fn long_operations_of_a_specification() {
     let said = |spec: &str, answer: &str| {
@@ -251,7 +255,8 @@ fn long_operations_of_a_specification() {
         let plain = explore_plainly(&program, &workload, &Plainly::default()).verdict;
         let explored = explore(&program, &workload, Mode::Anywhere, &bounds).verdict;
         let open = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Limit::Specification));
-        // Which outcomes are left out is a matter of the order in which they are met; never is it taken for a violation.
+        // Which outcomes are left out is a matter of the order in which they are met; never is it taken for a
+        // violation.
         match (open(&plain), open(&explored)) {
             (false, false) => assert_eq!(word_of(&plain), word_of(&explored), "{text}"),
             (true, true) => return "open",
@@ -292,7 +297,8 @@ fn nothing_returns() {
     }
 }
 
-/// Without a specification it is errors that are looked for; where nothing can be called, or everything waits, there are none to find.
+/// Without a specification it is errors that are looked for; where nothing can be called, or everything
+/// waits, there are none to find.
 #[test]
 fn nothing_can_happen() {
     let bounds = Bounds { deadlocks: false, ..Bounds::default() };
@@ -307,7 +313,7 @@ fn nothing_can_happen() {
     // Nothing returns, and an assert says something all the same.
     let asserts = "object S { shared a: int; op f() { x = a; assert x == 0; assume a == 1 } }";
     let verdict = said(asserts, &bounds);
-    assert!(matches!(verdict, Verdict::Holds), "{verdict:?}");
+    assert!(matches!(verdict, Verdict::Holds(_)), "{verdict:?}");
     // No thread has anything to call, and so nobody waits.
     for spec in ["", " : set"] {
         let empty = format!(
@@ -318,7 +324,7 @@ fn nothing_can_happen() {
         let object = program(&empty);
         let workload = Workload::general(&object, 2, 2);
         let plainly = explore_plainly(&object, &workload, &Plainly::default()).verdict;
-        assert!(matches!(plainly, Verdict::Holds), "{plainly:?}");
+        assert!(matches!(plainly, Verdict::Holds(_)), "{plainly:?}");
     }
 }
 
@@ -356,7 +362,7 @@ fn a_choice_of_too_many_values_is_a_limit() {
         assert!(!matches!(plainly, Verdict::Violated(_)), "{plainly:?}");
         explore(&program, &workload, Mode::Anywhere, &Bounds::default()).verdict
     };
-    assert!(matches!(of("0..3"), Verdict::Holds));
+    assert!(matches!(of("0..3"), Verdict::Holds(_)));
     assert!(matches!(of("0..1000000000"), Verdict::Unknown(Limit::Ways)));
     assert!(matches!(of("-1073741823..1073741823"), Verdict::Unknown(Limit::Ways)));
 }
@@ -386,7 +392,8 @@ fn a_full_heap_is_a_limit() {
     assert!(matches!(explored.verdict, Verdict::Unknown(Limit::Memory)), "{:?}", explored.verdict);
 }
 
-/// Equal data can make a claim false that asks for a difference; where it asks for equality, distinct data is the worst.
+/// Equal data can make a claim false that asks for a difference; where it asks for equality, distinct data is
+/// the worst.
 #[test]
 fn claims_that_ask_for_different_data() {
     let text = "object Cell {

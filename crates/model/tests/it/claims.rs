@@ -1,4 +1,5 @@
-//! Claims in models: the verdicts of the corpus, which are those of the Rust subjects, and each kind of term by itself.
+//! Claims in models: the verdicts of the corpus, which are those of the Rust subjects, and each kind of term
+//! by itself.
 
 use linpoint_lang::program::SpecSource;
 use linpoint_lang::{Program, compile};
@@ -16,8 +17,8 @@ fn decided(program: &Program, workload: &Workload, fusion: bool) -> String {
         ..Bounds::default()
     };
     match explore(&program, workload, Mode::Anywhere, &bounds).verdict {
-        Verdict::Holds => "hold".into(),
-        Verdict::Violated(violation) => match violation.wrong {
+        Verdict::Holds(_) => "hold".into(),
+        Verdict::Violated(violation) => match violation.evidence.wrong {
             Wrong::Claim(claim) => {
                 assert!(violation.rechecked && !violation.steps.is_empty());
                 format!("{} is false", claim.index())

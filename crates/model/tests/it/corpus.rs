@@ -25,7 +25,8 @@ pub fn programs() -> Vec<(PathBuf, String, Program)> {
     files
 }
 
-/// The first client, with two threads where it has three that may call anything: the deep runs are for `examples/survey.rs`.
+/// The first client, with two threads where it has three that may call anything: the deep runs are for
+/// `examples/survey.rs`.
 pub fn workload(program: &Program) -> Workload {
     use linpoint_lang::program::ClientThread::Any;
     let mut workload = Workload::of(program.clients.first().expect("a client"));
@@ -49,7 +50,7 @@ fn histories_only() -> Bounds {
 fn compare(path: &Path, engine: &str, expected: &str, explored: &Explored) {
     let name = path.display();
     match (&explored.verdict, expected) {
-        (Verdict::Holds, "holds") => {}
+        (Verdict::Holds(_), "holds") => {}
         (Verdict::Violated(violation), "violated") => {
             assert!(violation.rechecked && !violation.steps.is_empty(), "{name}: {engine}: {violation:?}");
         }

@@ -1,4 +1,5 @@
-//! Data under other names is the same: with and without renaming the verdicts are the same, and as long a run is needed to show what is wrong.
+//! Data under other names is the same: with and without renaming the verdicts are the same, and as long a run
+//! is needed to show what is wrong.
 
 use linpoint_lang::{Program, compile};
 use linpoint_model::{Bounds, Deciding, Explored, Mode, Reductions, Verdict, Workload, explore};
@@ -18,7 +19,7 @@ fn run(program: &Program, workload: &Workload, mode: Mode, data: bool) -> Explor
 /// What came out, and in how many fused steps.
 fn verdict(explored: &Explored) -> (String, usize) {
     match &explored.verdict {
-        Verdict::Holds => ("holds".into(), 0),
+        Verdict::Holds(_) => ("holds".into(), 0),
         Verdict::Violated(violation) => {
             assert!(violation.rechecked && !violation.steps.is_empty(), "{violation:?}");
             (format!("{:?}", violation.wrong), explored.depth)
@@ -41,7 +42,7 @@ fn no_verdict_depends_on_names() {
                 let renamed = run(&program, &workload, mode, true);
                 let name = path.display();
                 assert_eq!(verdict(&renamed), verdict(&plain), "{name} {threads} x {ops} {mode:?}");
-                if matches!(plain.verdict, Verdict::Holds) {
+                if matches!(plain.verdict, Verdict::Holds(_)) {
                     assert!(renamed.states <= plain.states, "{name} {threads} x {ops}");
                     fewer += usize::from(renamed.states < plain.states);
                 }
@@ -123,7 +124,8 @@ fn data_that_is_compared() {
     }
 }
 
-/// Calls and pieces of data are counted in a byte: where that is too little, nothing is searched, and nothing is claimed.
+/// Calls and pieces of data are counted in a byte: where that is too little, nothing is searched, and nothing
+/// is claimed.
 #[test]
 fn more_calls_than_a_state_can_count() {
     let text = "object R : register {

@@ -1,5 +1,6 @@
-//! Programs that nobody wrote: those of the corpus with words exchanged, lines dropped and doubled. Some are refused, some are programs of their own; whatever they are, nothing panics, and no two ways
-//! to look at them disagree.
+//! Programs that nobody wrote: those of the corpus with words exchanged, lines dropped and doubled. Some are
+//! refused, some are programs of their own; whatever they are, nothing panics, and no two ways to look at
+//! them disagree.
 
 use linpoint_history::rng::Rng;
 use linpoint_lang::{Program, compile, parse, print};
@@ -191,7 +192,8 @@ fn explore_in_every_way(program: &Program, text: &str, tally: &mut Tally) {
         }
         let plain = run(&Bounds { states: Some(20_000), ..bounds(none) });
         match (word(&reduced), word(&plain)) {
-            // Without fusion a thread that goes round on its own is a cycle like any other, and nobody asked for progress.
+            // Without fusion a thread that goes round on its own is a cycle like any other, and nobody asked
+            // for progress.
             _ if is_endless(&reduced) => tally.violated += 1,
             ("unknown", _) | (_, "unknown") => tally.unknown += 1,
             (one, other) => {
@@ -213,7 +215,7 @@ fn is_endless(explored: &Explored) -> bool {
 
 fn word(explored: &Explored) -> &'static str {
     match &explored.verdict {
-        Verdict::Holds => "holds",
+        Verdict::Holds(_) => "holds",
         Verdict::Violated(_) => "violated",
         Verdict::Unknown(_) => "unknown",
     }

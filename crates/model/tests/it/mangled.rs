@@ -1,4 +1,5 @@
-//! A few hundred programs that nobody wrote; `cargo run --release -p linpoint-model --example mangled ROUNDS SEED` looks at more.
+//! A few hundred programs that nobody wrote; `cargo run --release -p linpoint-model --example mangled ROUNDS
+//! SEED` looks at more.
 
 use crate::corpus::programs;
 use crate::mangle::{Tally, mangle_and_look};

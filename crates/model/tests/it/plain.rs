@@ -20,7 +20,7 @@ fn wrong(explored: &Explored) -> Option<Wrong> {
             assert!(violation.rechecked && !violation.steps.is_empty(), "{violation:?}");
             Some(violation.wrong.clone())
         }
-        Verdict::Holds => None,
+        Verdict::Holds(_) => None,
         Verdict::Unknown(limit) => panic!("{limit:?}"),
     }
 }
@@ -101,7 +101,8 @@ fn large_ranges_are_cut() {
     assert!(matches!(explored.verdict, Verdict::Unknown(_)), "{:?}", explored.verdict);
 }
 
-/// With every run of two threads with one operation each: the same verdict as the corpus has, where that is small enough.
+/// With every run of two threads with one operation each: the same verdict as the corpus has, where that is
+/// small enough.
 #[test]
 fn the_corpus_without_reductions() {
     let mut compared = 0;
@@ -112,7 +113,7 @@ fn the_corpus_without_reductions() {
         let plainly = Plainly { states: 15_000, ..Plainly::default() };
         let explored = explore_plainly(&program, &Workload::usual(&program, 2, 1), &plainly);
         match explored.verdict {
-            Verdict::Holds => compared += 1,
+            Verdict::Holds(_) => compared += 1,
             Verdict::Unknown(_) => {}
             Verdict::Violated(violation) => panic!("{}: {:?}", path.display(), violation.wrong),
         }
@@ -129,7 +130,7 @@ fn what_is_forgotten_does_not_matter() {
             explore_plainly(&program, &Workload::usual(&program, 2, 1), &plainly)
         };
         let (one, other) = (of(true), of(false));
-        if let (Verdict::Holds | Verdict::Violated(_), Verdict::Holds | Verdict::Violated(_)) =
+        if let (Verdict::Holds(_) | Verdict::Violated(_), Verdict::Holds(_) | Verdict::Violated(_)) =
             (&one.verdict, &other.verdict)
         {
             assert_eq!(wrong(&one), wrong(&other), "{}", path.display());
@@ -167,7 +168,8 @@ fn second_opinions() {
     }
 }
 
-/// A choice of a thousand million values: the ends and the program's own numbers are tried, so that what goes wrong there is found, and nothing is said to hold.
+/// A choice of a thousand million values: the ends and the program's own numbers are tried, so that what goes
+/// wrong there is found, and nothing is said to hold.
 #[test]
 fn a_sample_of_a_large_choice() {
     let of = |body: &str| {
@@ -185,7 +187,7 @@ fn a_sample_of_a_large_choice() {
         assert!(noted.finished && noted.unseen().is_empty() && noted.never_return().is_empty(), "{noted:?}");
         let plainly = Plainly { sampling: true, ..Plainly::default() };
         let verdict = explore_plainly(&object, &workload, &plainly).verdict;
-        assert!(!matches!(verdict, Verdict::Holds), "{body}");
+        assert!(!matches!(verdict, Verdict::Holds(_)), "{body}");
         false
     };
     assert!(!of("j = i + i"));

@@ -9,7 +9,7 @@ use crate::corpus::programs;
 fn said(program: &Program, workload: &Workload, progress: Demand) -> String {
     let bounds = Bounds { progress, claims: Deciding::Ignored, ..Bounds::default() };
     match explore(program, workload, Mode::Anywhere, &bounds).verdict {
-        Verdict::Holds => "holds".into(),
+        Verdict::Holds(_) => "holds".into(),
         Verdict::Violated(violation) => {
             let cycle = matches!(violation.wrong, Wrong::GoesRound | Wrong::GoesRoundAlone);
             assert!(violation.rechecked && cycle == (violation.repeats > 0), "{violation:?}");
@@ -108,7 +108,7 @@ fn progress_that_nobody_asked_for() {
     };
     for workers in [1, 3] {
         let hangs = of("mcs-lock-no-wait", workers);
-        assert!(matches!(hangs.verdict, Verdict::Holds), "{:?}", hangs.verdict);
+        assert!(matches!(hangs.verdict, Verdict::Holds(_)), "{:?}", hangs.verdict);
         assert_eq!(hangs.can_end, Some(false));
         assert_eq!(of("mcs-lock", workers).can_end, Some(true));
     }

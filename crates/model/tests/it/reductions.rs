@@ -7,7 +7,7 @@ use crate::corpus::programs;
 
 fn verdict(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Holds => "holds".into(),
+        Verdict::Holds(_) => "holds".into(),
         Verdict::Violated(violation) => format!("{:?}", violation.wrong),
         Verdict::Unknown(limit) => format!("{limit:?}"),
     }
@@ -33,7 +33,7 @@ fn no_reduction_changes_a_verdict() {
                 let plain = run(fusion, symmetry);
                 let name = path.display();
                 assert_eq!(verdict(&reduced.verdict), verdict(&plain.verdict), "{name} {fusion} {symmetry}");
-                if matches!(plain.verdict, Verdict::Holds) {
+                if matches!(plain.verdict, Verdict::Holds(_)) {
                     assert!(plain.states >= reduced.states, "{name}");
                 }
                 compared += 1;
@@ -95,7 +95,8 @@ fn deadlocks_asserts_and_endless_loops() {
     );
 }
 
-/// A lock that is never given back: who increments once more waits at its first step, though it could have called `read` instead.
+/// A lock that is never given back: who increments once more waits at its first step, though it could have
+/// called `read` instead.
 #[test]
 fn a_call_that_waits_at_its_first_step() {
     let text = "object C : counter {
@@ -148,7 +149,8 @@ fn limits_are_said() {
     assert_eq!(verdict(&explore(&program, &workload, Mode::Anywhere, &bounds).verdict), "Time");
 }
 
-/// What a thread did before it waits for ever is seen by the others: a step that blocks on its own locals must not take the step before it with it.
+/// What a thread did before it waits for ever is seen by the others: a step that blocks on its own locals
+/// must not take the step before it with it.
 #[test]
 fn what_a_blocked_thread_did_stays_done() {
     let text = "object T {
@@ -164,7 +166,8 @@ fn what_a_blocked_thread_did_stays_done() {
     says(&text.replace("assert y == 0", "assert y < 2"), "Deadlock");
 }
 
-/// Bounds on preemptions: more allow more states, enough allow all, and a violation that needs one is not found with none.
+/// Bounds on preemptions: more allow more states, enough allow all, and a violation that needs one is not
+/// found with none.
 #[test]
 fn preemptions_are_counted() {
     let find = |name: &str| {
@@ -184,7 +187,7 @@ fn preemptions_are_counted() {
     let depth = |preemptions| run(&treiber, preemptions, &workload);
     let counts: Vec<u64> = [0, 1, 2, 40].map(|most| depth(Some(most)).transitions).to_vec();
     assert!(counts.is_sorted() && counts[0] < counts[1], "{counts:?}");
-    assert!(matches!(depth(Some(2)).verdict, Verdict::Holds));
+    assert!(matches!(depth(Some(2)).verdict, Verdict::Holds(_)));
     // A lost update: one thread is stopped between its read and its write.
     let text = "object C : counter {
       shared n: int
@@ -205,7 +208,8 @@ fn preemptions_are_counted() {
     }
 }
 
-/// Answers that mean the same to a checker of histories mean the same here: `true` for "done", cells of a scan that nobody has written.
+/// Answers that mean the same to a checker of histories mean the same here: `true` for "done", cells of a
+/// scan that nobody has written.
 #[test]
 fn answers_in_either_form() {
     let lock = "object L : lock {

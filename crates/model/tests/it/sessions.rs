@@ -31,14 +31,15 @@ fn every_counterexample_can_be_taken_again() {
             if end.is_none() && session.moves().is_empty() && !session.is_finished() {
                 end = Some(Wrong::Deadlock);
             }
-            assert_eq!(end, Some(violation.wrong), "{name} {mode:?}");
+            assert_eq!(end, Some(violation.evidence.wrong), "{name} {mode:?}");
             taken += 1;
         }
     }
     assert!(taken >= 26, "{taken}");
 }
 
-/// Every run of a session is one that the search knows: whatever moves are taken, a correct program never goes wrong.
+/// Every run of a session is one that the search knows: whatever moves are taken, a correct program never
+/// goes wrong.
 #[test]
 fn random_walks_of_correct_programs_are_right() {
     let mut seed = 1_u64;

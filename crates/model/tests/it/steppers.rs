@@ -6,7 +6,7 @@ use crate::corpus::{programs, workload};
 
 fn summary(explored: &Explored) -> (usize, u64, usize, u64, String) {
     let verdict = match &explored.verdict {
-        Verdict::Holds => "holds".into(),
+        Verdict::Holds(_) => "holds".into(),
         Verdict::Violated(violation) => {
             let steps: Vec<_> =
                 violation.steps.iter().map(|step| (step.thread, &step.what, &step.state)).collect();

@@ -1,4 +1,5 @@
-//! Several workers meet the same states in the same order as one: same verdict, same counts, same counterexample.
+//! Several workers meet the same states in the same order as one: same verdict, same counts, same
+//! counterexample.
 
 use linpoint_lang::Program;
 use linpoint_model::{Bounds, Deciding, Demand, Explored, Mode, Reductions, Verdict, Workload, explore};

@@ -1,10 +1,13 @@
 //! The views differ after a commit: is the object to blame, or the place of the commit?
 //!
-//! Writes are facts, commits are the annotation's word. So the commits are put aside, and an order of the operations is looked for that leads the specification through
-//! the views which the implementation had ([`crate::order::phases`]), from the last commit at which they were equal to the next moment at which nothing is open that concerns the keys in question.
-//! If there is one, a correct object may have done this, and the annotation is wrong. If there is none, it is the object.
+//! Writes are facts, commits are the annotation's word. So the commits are put aside, and an order of the
+//! operations is looked for that leads the specification through the views which the implementation had
+//! ([`crate::order::phases`]), from the last commit at which they were equal to the next moment at which
+//! nothing is open that concerns the keys in question. If there is one, a correct object may have done this,
+//! and the annotation is wrong. If there is none, it is the object.
 //!
-//! With versions, and with windows, views are compared where nothing is open, so there only the view in the end is asked for, and the last few operations may be in any order.
+//! With versions, and with windows, views are compared where nothing is open, so there only the view in the
+//! end is asked for, and the last few operations may be in any order.
 
 use super::{Checker, Order, Stage, Trouble, found};
 use crate::blame::{Start, is_neutral, replay};
@@ -46,7 +49,8 @@ const UNSAID: &str = "an operation that never ended may have changed them, and n
 const ELEMENTS: usize = 1 << 24;
 
 impl Checker {
-    /// The views differ at `number`, after this operation or an internal commit; they were equal at the last commit below `since`.
+    /// The views differ at `number`, after this operation or an internal commit; they were equal at the last
+    /// commit below `since`.
     #[cold]
     pub(super) fn differs(
         &self,
@@ -199,7 +203,8 @@ impl Checker {
         Cause::Annotation { order: order.iter().map(|task| task.seen(&self.signature)).collect() }
     }
 
-    /// What the implementation's view went through, from the last commit at which the views were equal. Takes out what is needed for that.
+    /// What the implementation's view went through, from the last commit at which the views were equal. Takes
+    /// out what is needed for that.
     fn phases(&mut self, clash: &Clash, keys: &[Value], end: u64) -> Vec<Phase> {
         let view = self.refine.implementation(keys);
         let mut writer =

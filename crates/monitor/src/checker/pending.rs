@@ -1,8 +1,11 @@
-//! Operations that were dropped before they committed: a panic, an early `?`. They may have taken effect or not, at any time since they were called.
+//! Operations that were dropped before they committed: a panic, an early `?`. They may have taken effect or
+//! not, at any time since they were called.
 //!
-//! Where commits are exact the order of commits is followed without them, as long as it fits: that they did nothing is an explanation. When something does not fit, the checker goes back to a
-//! remembered state before the oldest of them was called, and lets what committed since take effect once more among operations that may or may not come in between: windows of one number, beside
-//! spans that stay open for ever ([`crate::order::frontier`]). From there on it stays so.
+//! Where commits are exact the order of commits is followed without them, as long as it fits: that they did
+//! nothing is an explanation. When something does not fit, the checker goes back to a remembered state before
+//! the oldest of them was called, and lets what committed since take effect once more among operations that
+//! may or may not come in between: windows of one number, beside spans that stay open for ever
+//! ([`crate::order::frontier`]). From there on it stays so.
 
 use super::{Checker, Order, Trouble};
 use crate::blame;

@@ -22,8 +22,8 @@ impl Checker {
         self.note_settled(Arrival::Initial);
     }
 
-    /// The first window comes after exact commits. Those that it overlaps may have to be permuted with it, so they are taken back. False if that
-    /// is to be waited for, or cannot be.
+    /// The first window comes after exact commits. Those that it overlaps may have to be permuted with it, so
+    /// they are taken back. False if that is to be waited for, or cannot be.
     pub(super) fn switch_to_spans(&mut self) -> bool {
         let number = self.merge.base();
         if !self.knows(number) {
@@ -64,13 +64,15 @@ impl Checker {
         }
     }
 
-    /// Is there a window around the exact commit `number`, on an object taken for one with exact commits only?
+    /// Is there a window around the exact commit `number`, on an object taken for one with exact commits
+    /// only?
     pub(super) fn overlaps_a_window(&self, number: u64) -> bool {
         let around = |open: &Open| open.window && open.from <= number && open.commit > number;
         matches!(self.order, Order::Exact) && self.merge.live().any(around)
     }
 
-    /// An exact commit did not fit, of the operation of `thread` that was called at `call` or an internal one, but there is a window around it, or an operation that was dropped: takes it back.
+    /// An exact commit did not fit, of the operation of `thread` that was called at `call` or an internal
+    /// one, but there is a window around it, or an operation that was dropped: takes it back.
     pub(super) fn begin_again(&mut self, number: u64, thread: ThreadId, call: Option<u64>) {
         self.committed = number + 1;
         let is_it = |open: &Open| {
@@ -246,7 +248,8 @@ impl Checker {
                 Ok(())
             }
             Err(differs) => {
-                // An operation that was dropped may have taken effect by now, though no answer shows it: before an operation that took effect at this very number, but not after it.
+                // An operation that was dropped may have taken effect by now, though no answer shows it:
+                // before an operation that took effect at this very number, but not after it.
                 let touched = self.refine.touched();
                 let more = match before {
                     Some((configs, last)) => frontier.further_before(configs, &last, touched),

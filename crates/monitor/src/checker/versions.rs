@@ -24,7 +24,8 @@ impl Checker {
                 self.merge.release(op);
                 self.calls += 1;
             }
-            // Writes are in the order of numbers, and the operations are not: the views are compared when nothing is open.
+            // Writes are in the order of numbers, and the operations are not: the views are compared when
+            // nothing is open.
             other => drop(self.take_other(number, other)?),
         }
         Ok(())

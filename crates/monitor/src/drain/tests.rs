@@ -75,7 +75,8 @@ fn operate(local: &Local, on: &Watched) {
     local.answer(on, record::Kind::Return, &());
 }
 
-/// An object is made, used and dropped after a round has begun, while the first ring is told; the second ring is taken later in that round.
+/// An object is made, used and dropped after a round has begun, while the first ring is told; the second ring
+/// is taken later in that round.
 #[test]
 fn objects_that_come_during_a_round() {
     let registry = registry(1 << 12);
@@ -97,7 +98,8 @@ fn objects_that_come_during_a_round() {
     assert!(sink.counts.len() == 4 && sink.counts.iter().all(whole), "{:?}", sink.counts);
 }
 
-/// Somebody logs at every event that is told, for ever: one round after the mark it is over, and nothing that came later was told.
+/// Somebody logs at every event that is told, for ever: one round after the mark it is over, and nothing that
+/// came later was told.
 #[test]
 fn an_end_that_is_marked_comes() {
     let registry = registry(1 << 12);
@@ -119,7 +121,8 @@ fn an_end_that_is_marked_comes() {
     assert!(sink.events.iter().all(|event| event.stamp < told), "{:?}", sink.events.last());
 }
 
-/// An object is no longer logged while an operation is open. What the operation says later may rest on what nobody logged: it is left out.
+/// An object is no longer logged while an operation is open. What the operation says later may rest on what
+/// nobody logged: it is left out.
 #[test]
 fn what_comes_after_an_object_is_turned_off() {
     let registry = registry(1 << 12);

@@ -1,7 +1,10 @@
 //! A new log file, and what becomes of the one that is in its place.
 //!
-//! Several threads and processes may begin a log under one name at the same time. What each of them writes is kept: a file is made only where there is none (the operating system says so, in one step), and what is in the way
-//! is moved to a name that nobody else has, in steps that replace nothing. Whoever was writing to it goes on, under its new name. So an empty file is treated like any other: somebody may have made it just now.
+//! Several threads and processes may begin a log under one name at the same time. What each of them writes is
+//! kept: a file is made only where there is none (the operating system says so, in one step), and what is in
+//! the way is moved to a name that nobody else has, in steps that replace nothing. Whoever was writing to it
+//! goes on, under its new name. So an empty file is treated like any other: somebody may have made it just
+//! now.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -53,9 +56,11 @@ fn device(path: &Path, found: &fs::Metadata) -> io::Result<File> {
     OpenOptions::new().write(true).open(path)
 }
 
-/// Moves what is there to the first of `log.1`, `log.2`, … that is not there; `None` where it is gone already.
+/// Moves what is there to the first of `log.1`, `log.2`, … that is not there; `None` where it is gone
+/// already.
 fn move_aside(path: &Path) -> io::Result<Option<PathBuf>> {
-    // From the shared name to one of our own first: what is moved from there on is one file, whatever others do.
+    // From the shared name to one of our own first: what is moved from there on is one file, whatever others
+    // do.
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let own = loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -92,7 +97,8 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// A file that is read from its beginning while it is written: by its handle, since its name may be somebody else's by now.
+/// A file that is read from its beginning while it is written: by its handle, since its name may be somebody
+/// else's by now.
 #[derive(Debug)]
 pub(crate) struct Back {
     file: File,

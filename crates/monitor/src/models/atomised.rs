@@ -1,9 +1,12 @@
-//! The implementation's own code, one operation at a time, as its specification (Tasiran & Qadeer 2005, section 7).
+//! The implementation's own code, one operation at a time, as its specification (Tasiran & Qadeer 2005,
+//! section 7).
 //!
-//! The code is run by one thread alone, so it is as atomic as a specification must be. Where several answers are allowed it is *relaxed*: it is told
-//! the answer that was observed, and follows it if it may (an insertion that failed for want of room fails here, too, and changes nothing).
+//! The code is run by one thread alone, so it is as atomic as a specification must be. Where several answers
+//! are allowed it is *relaxed*: it is told the answer that was observed, and follows it if it may (an
+//! insertion that failed for want of room fails here, too, and changes nothing).
 //!
-//! What is needed of the implementation: a copy of a state, a step, and a canonical value to compare states by.
+//! What is needed of the implementation: a copy of a state, a step, and a canonical value to compare states
+//! by.
 
 use std::any::Any;
 use std::hash::BuildHasher;
@@ -31,8 +34,9 @@ pub struct Atomised<T> {
 }
 
 impl<T: Clone + Send + 'static> Atomised<T> {
-    /// An object in the state `initial`. `perform` runs an operation; if its answer is not the observed one, what it did is undone. `view` gives the
-    /// canonical value of a state, by which states are compared too: two states with equal views must have equal futures.
+    /// An object in the state `initial`. `perform` runs an operation; if its answer is not the observed one,
+    /// what it did is undone. `view` gives the canonical value of a state, by which states are compared too:
+    /// two states with equal views must have equal futures.
     pub fn new(
         signature: Signature,
         initial: T,
@@ -76,7 +80,8 @@ impl<T: Clone + Send + 'static> Model for Atomised<T> {
         let mut next = self.state.clone();
         (self.perform)(&mut next, call, None);
         let next = self.at(next);
-        // Code that follows an answer may do another thing for each; what it does when it failed is most often nothing.
+        // Code that follows an answer may do another thing for each; what it does when it failed is most
+        // often nothing.
         if next.same(self) { vec![Box::new(next)] } else { vec![Box::new(next), self.fork()] }
     }
 

@@ -10,7 +10,8 @@ use super::table::Table;
 use super::{no, normalised, yes_if};
 use crate::model::{Applied, Model};
 
-/// The specifications `set`, `multiset` and `list`. The view at an element: how often it is there; of a set, `true`.
+/// The specifications `set`, `multiset` and `list`. The view at an element: how often it is there; of a set,
+/// `true`.
 #[derive(Clone)]
 pub struct BagModel {
     spec: Builtin,

@@ -1,7 +1,8 @@
 //! Any specification of `linpoint_history` as a model.
 //!
-//! A specification steps from state to state by the observed answer, so it is in one state as long as all answers are known. (A
-//! specification whose answer leaves the state open is not expressible: [`Spec::step`] gives one state.) It has no view, unless one is given.
+//! A specification steps from state to state by the observed answer, so it is in one state as long as all
+//! answers are known. (A specification whose answer leaves the state open is not expressible: [`Spec::step`]
+//! gives one state.) It has no view, unless one is given.
 
 use std::any::Any;
 use std::hash::BuildHasher;
@@ -71,7 +72,8 @@ where
     fn apply_pending(&self, call: Call<'_>) -> Vec<Box<dyn Model>> {
         let mut next = Vec::new();
         self.spec.step_pending(&self.state, call, &mut next);
-        // `step_pending` may leave out the unchanged state, which is always possible for an operation that was not seen to answer.
+        // `step_pending` may leave out the unchanged state, which is always possible for an operation that
+        // was not seen to answer.
         next.push(self.state.clone());
         let mut models: Vec<Box<dyn Model>> = Vec::new();
         for state in next {

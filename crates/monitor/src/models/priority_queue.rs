@@ -12,7 +12,8 @@ use rustc_hash::FxBuildHasher;
 use super::{no, normalised, yes_if};
 use crate::model::{Applied, Model};
 
-/// The specifications `priority-queue` and `priority-queue-max`. The view at an element: how often it is there.
+/// The specifications `priority-queue` and `priority-queue-max`. The view at an element: how often it is
+/// there.
 #[derive(Clone)]
 pub struct PriorityQueueModel {
     spec: Builtin,

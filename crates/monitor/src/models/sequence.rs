@@ -12,7 +12,8 @@ use rustc_hash::FxBuildHasher;
 use super::{no, normalised};
 use crate::model::{Applied, Model};
 
-/// The specifications `queue`, `stack` and `deque`. The view: the items by their positions from the front (of a stack, from the bottom).
+/// The specifications `queue`, `stack` and `deque`. The view: the items by their positions from the front (of
+/// a stack, from the bottom).
 #[derive(Clone)]
 pub struct SequenceModel {
     spec: Builtin,

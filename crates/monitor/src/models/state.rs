@@ -1,5 +1,5 @@
-//! Objects whose whole state is small: registers, counters, locks, snapshots. The specification itself steps from state to state. And the user's own
-//! specifications, whatever their states are.
+//! Objects whose whole state is small: registers, counters, locks, snapshots. The specification itself steps
+//! from state to state. And the user's own specifications, whatever their states are.
 
 use std::any::Any;
 use std::hash::BuildHasher;
@@ -12,11 +12,13 @@ use rustc_hash::FxBuildHasher;
 use super::{no, normalised, touch};
 use crate::model::{Applied, Model};
 
-/// The specifications `register`, `cas-register`, `rmw-register`, `kv`, `counter`, `lock`, `rw-lock`, `semaphore` and `snapshot`.
+/// The specifications `register`, `cas-register`, `rmw-register`, `kv`, `counter`, `lock`, `rw-lock`,
+/// `semaphore` and `snapshot`.
 ///
-/// The view: of a register and a counter the value at the key null; of a snapshot the cells by their index; of locks how many shares each
-/// process holds, and `true` for one that holds it alone. Of a specification that is not built in: what it says ([`linpoint_history::OwnSpec::view`]), worked
-/// out anew after each operation.
+/// The view: of a register and a counter the value at the key null; of a snapshot the cells by their index;
+/// of locks how many shares each process holds, and `true` for one that holds it alone. Of a specification
+/// that is not built in: what it says ([`linpoint_history::OwnSpec::view`]), worked out anew after each
+/// operation.
 #[derive(Clone)]
 pub struct StateModel {
     spec: Arc<Builtin>,
@@ -152,6 +154,10 @@ impl Model for StateModel {
 
     fn builtin(&self) -> Option<(&Builtin, State)> {
         Some((&self.spec, self.state.clone()))
+    }
+
+    fn shortfall(&self) -> Option<String> {
+        self.spec.as_own().and_then(|own| own.shortfall())
     }
 
     fn as_any(&self) -> &dyn Any {

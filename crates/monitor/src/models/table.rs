@@ -1,7 +1,8 @@
 //! A hash table whose copies share what neither changed.
 //!
-//! A search over orders copies models often and changes little in each copy. The table is cut into shards; a copy shares them all, and a change copies one
-//! shard if it is shared. The digest is kept up to date with each change: a sum over the entries, so their order does not matter.
+//! A search over orders copies models often and changes little in each copy. The table is cut into shards; a
+//! copy shares them all, and a change copies one shard if it is shared. The digest is kept up to date with
+//! each change: a sum over the entries, so their order does not matter.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -34,7 +35,8 @@ impl<V: Clone + Eq + Hash> Table<V> {
 
     #[inline]
     fn hash(key: &Value, value: &V) -> u64 {
-        // Multiplied with one another, so that two entries do not hash as the same two keys with values exchanged.
+        // Multiplied with one another, so that two entries do not hash as the same two keys with values
+        // exchanged.
         (quick(key) | 1).wrapping_mul(FxBuildHasher.hash_one(value) | 1)
     }
 

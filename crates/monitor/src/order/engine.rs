@@ -1,9 +1,11 @@
 //! Spans of a queue, a stack or a deque: left to the engines of `linpoint_check`.
 //!
-//! Where elements wait inside for long, two insertions that overlapped leave two orders open until the elements come out, and every such pair
-//! doubles the configurations. The engines there know these objects and keep that open without listing orders.
+//! Where elements wait inside for long, two insertions that overlapped leave two orders open until the
+//! elements come out, and every such pair doubles the configurations. The engines there know these objects
+//! and keep that open without listing orders.
 //!
-//! With windows a second engine is told of the whole intervals. If the windows have no order and the intervals do, the annotation is wrong.
+//! With windows a second engine is told of the whole intervals. If the windows have no order and the
+//! intervals do, the annotation is wrong.
 
 use std::collections::VecDeque;
 

@@ -1,15 +1,19 @@
-//! Every order of overlapping spans, event after event: the object's own online search (Lowe 2017, "just in time").
+//! Every order of overlapping spans, event after event: the object's own online search (Lowe 2017, "just in
+//! time").
 //!
-//! A *span* is the stretch of numbers in which an operation takes effect: a window, the whole interval, or a single number. A *configuration* is a
-//! state of the specification and the set of open spans that took effect on the way to it; spans that closed took effect in all
-//! configurations. When a span closes, every sequence of open operations that ends in it is tried from every configuration that lacks it.
-//! No more is done, since an operation that is not needed yet may as well take effect later.
+//! A *span* is the stretch of numbers in which an operation takes effect: a window, the whole interval, or a
+//! single number. A *configuration* is a state of the specification and the set of open spans that took
+//! effect on the way to it; spans that closed took effect in all configurations. When a span closes, every
+//! sequence of open operations that ends in it is tried from every configuration that lacks it. No more is
+//! done, since an operation that is not needed yet may as well take effect later.
 //!
-//! Three rules keep it small. Before an operation only such others are tried as depend on it or on one already chosen
-//! ([`Model::concerns`]): what commutes with all that follows may come later. Of an operation that stays open for ever (nobody knows whether it took
-//! effect) nothing is tried that changes nothing. And of two configurations that are equal but for such operations, the one that used fewer is kept.
+//! Three rules keep it small. Before an operation only such others are tried as depend on it or on one
+//! already chosen ([`Model::concerns`]): what commutes with all that follows may come later. Of an operation
+//! that stays open for ever (nobody knows whether it took effect) nothing is tried that changes nothing. And
+//! of two configurations that are equal but for such operations, the one that used fewer is kept.
 //!
-//! With one configuration and one open span, which is the usual case for windows, the operation is applied in place.
+//! With one configuration and one open span, which is the usual case for windows, the operation is applied in
+//! place.
 
 use linpoint_history::Value;
 use rustc_hash::FxHashMap;
@@ -88,7 +92,8 @@ impl Frontier {
         Ok(place)
     }
 
-    /// A span closes: its operation took effect. Adds to `touched` the keys of the view that may have changed.
+    /// A span closes: its operation took effect. Adds to `touched` the keys of the view that may have
+    /// changed.
     pub fn close(&mut self, place: u32, touched: &mut Vec<Value>) -> Result<(), Stuck> {
         let bit = 1u128 << place;
         if let ([only], Some(Some(span))) = (&mut self.configs[..], self.open.get(place as usize))
@@ -107,12 +112,14 @@ impl Frontier {
         Ok(())
     }
 
-    /// Copies of the configurations, where there are operations that stay open for ever: for [`Frontier::further_before`].
+    /// Copies of the configurations, where there are operations that stay open for ever: for
+    /// [`Frontier::further_before`].
     pub fn before(&self) -> Option<Vec<Config>> {
         (self.optional != 0).then(|| self.configs.iter().map(Config::fork).collect())
     }
 
-    /// The configurations that operations lead to which stay open for ever, one or more of them. `None` where there are too many.
+    /// The configurations that operations lead to which stay open for ever, one or more of them. `None` where
+    /// there are too many.
     pub fn further(&self, touched: &mut Vec<Value>) -> Option<Vec<Config>> {
         self.reach(self.configs.iter().map(Config::fork).collect(), touched)
     }
@@ -226,7 +233,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Of two configurations that differ only in that one used more operations that stay open for ever, keeps the other: it may use them later, or never.
+    /// Of two configurations that differ only in that one used more operations that stay open for ever, keeps
+    /// the other: it may use them later, or never.
     fn keep_frugal(&mut self) {
         if self.optional == 0 || self.configs.len() < 2 {
             return;

@@ -1,10 +1,14 @@
-//! Is there an order of these operations in which the specification's view goes where the implementation's went?
+//! Is there an order of these operations in which the specification's view goes where the implementation's
+//! went?
 //!
-//! The implementation's view, at the keys in question, goes through *phases*: each begins with the write that changed it. An operation may take effect in a phase that its interval reaches. A phase in
-//! which somebody else committed was there to be seen: the specification must come to the same view before the phase ends. A phase that only its own writer saw
-//! (one of several writes of one operation, say) may be passed over. In the last phase nothing is open, and the views must be equal.
+//! The implementation's view, at the keys in question, goes through *phases*: each begins with the write that
+//! changed it. An operation may take effect in a phase that its interval reaches. A phase in which somebody
+//! else committed was there to be seen: the specification must come to the same view before the phase ends. A
+//! phase that only its own writer saw (one of several writes of one operation, say) may be passed over. In
+//! the last phase nothing is open, and the views must be equal.
 //!
-//! Commits are not asked: this is for finding out whether they are wrong ([`crate::blame`]). Depth first, dead ends remembered with their states.
+//! Commits are not asked: this is for finding out whether they are wrong ([`crate::blame`]). Depth first,
+//! dead ends remembered with their states.
 
 use std::time::Instant;
 

@@ -1,13 +1,14 @@
-//! Is there an order of these operations that the model allows? (Wing & Gong 1993, with the memory of dead ends of Lowe 2017.)
+//! Is there an order of these operations that the model allows? The search is [`linpoint_check::orders`].
 //!
-//! Depth first, with a stack of its own. At each step any operation may come next that no missing operation precedes. The operations are
-//! tried in the order given, so that the search follows an order that nearly works as far as it works. Dead ends are remembered with their states, not
-//! with hashes of them: a "no" is never due to a collision.
+//! At each step any operation may come next that no missing operation precedes. The operations are tried in
+//! the order given, so that the search follows an order that nearly works as far as it works.
 
+use std::hash::{Hash, Hasher};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
+use linpoint_check::orders::{Event, Placed, Question, Walked, walk};
 use linpoint_history::{Call, OpCode, ProcessId, Signature, Value};
-use rustc_hash::FxHashMap;
 
 use crate::event::ThreadId;
 use crate::finding::Seen;
@@ -96,101 +97,71 @@ pub(crate) struct Allowance {
 
 /// Looks for an order of `tasks` from the state of `start`.
 pub(crate) fn find(start: Box<dyn Model>, tasks: &[Task], allowance: &Allowance) -> Outcome {
-    let mut search = Search {
-        tasks,
-        allowance,
-        done: vec![0; tasks.len().div_ceil(64)],
-        missing: tasks.iter().filter(|task| task.must).count(),
-        dead: FxHashMap::default(),
-        elements: 0,
-    };
-    search.run(start)
+    let mut outcome = Outcome::None;
+    let walked = walk(&Intervals { tasks }, [World(start)], |event| match event {
+        Event::Step(spent) => {
+            let expired = spent.steps.is_multiple_of(64) && Instant::now() > allowance.deadline;
+            match expired || spent.remembered > allowance.elements {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+        Event::Explained(way) => {
+            outcome = Outcome::Found(way.order().collect());
+            ControlFlow::Break(())
+        }
+        Event::Refused { .. } | Event::End(_) => ControlFlow::Continue(()),
+    });
+    match (walked, outcome) {
+        (Walked::Ended, Outcome::None) => Outcome::Cut,
+        (_, outcome) => outcome,
+    }
 }
 
-struct Frame {
-    model: Box<dyn Model>,
-    /// The next task to try.
-    cursor: usize,
-    /// The task that led here, if any.
-    task: Option<usize>,
-    /// Other states that the task at the cursor may lead to.
-    outcomes: Vec<Box<dyn Model>>,
-    trying: usize,
+/// A model as a state: models are the same if they say so.
+struct World(Box<dyn Model>);
+
+impl PartialEq for World {
+    fn eq(&self, other: &World) -> bool {
+        self.0.same(&*other.0)
+    }
 }
 
-type DeadEnds = FxHashMap<(Box<[u64]>, u64), Vec<Box<dyn Model>>>;
+impl Eq for World {}
 
-struct Search<'a> {
+impl Hash for World {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.digest());
+    }
+}
+
+/// The tasks as a question: an interval that ended comes before one that began later.
+struct Intervals<'a> {
     tasks: &'a [Task],
-    allowance: &'a Allowance,
-    done: Vec<u64>,
-    missing: usize,
-    dead: DeadEnds,
-    elements: usize,
 }
 
-impl Search<'_> {
-    fn run(&mut self, start: Box<dyn Model>) -> Outcome {
-        let frame = |model, task| Frame { model, cursor: 0, task, outcomes: Vec::new(), trying: 0 };
-        let mut stack = vec![frame(start, None)];
-        let mut steps = 0u64;
-        while let Some(top) = stack.last_mut() {
-            if self.missing == 0 {
-                return Outcome::Found(stack.iter().filter_map(|frame| frame.task).collect());
-            }
-            steps += 1;
-            let expired = steps.is_multiple_of(64) && Instant::now() > self.allowance.deadline;
-            if expired || self.elements > self.allowance.elements {
-                return Outcome::Cut;
-            }
-            if let Some(model) = top.outcomes.pop() {
-                let task = top.trying;
-                self.set(task, true);
-                if self.is_dead(&*model) {
-                    self.set(task, false);
-                } else {
-                    stack.push(frame(model, Some(task)));
-                }
-            } else if let Some(task) = self.candidate(top.cursor) {
-                top.cursor = task + 1;
-                top.trying = task;
-                top.outcomes = self.tasks[task].outcomes(&*top.model);
-            } else if let Some(frame) = stack.pop() {
-                self.bury(frame.model);
-                if let Some(task) = frame.task {
-                    self.set(task, false);
-                }
-            }
-        }
-        Outcome::None
+impl Question for Intervals<'_> {
+    type State = World;
+
+    fn count(&self) -> usize {
+        self.tasks.len()
     }
 
-    /// The next task from `cursor` on that no missing task precedes.
-    fn candidate(&self, cursor: usize) -> Option<usize> {
-        let missing = (0..self.tasks.len()).filter(|&i| self.tasks[i].must && !self.is_done(i));
+    fn must(&self, op: usize) -> bool {
+        self.tasks[op].must
+    }
+
+    fn next(&self, placed: &Placed, from: usize) -> Option<usize> {
+        let missing = (0..self.tasks.len()).filter(|&i| self.tasks[i].must && !placed.contains(i));
         let limit = missing.map(|i| self.tasks[i].ret).min()?;
-        (cursor..self.tasks.len()).find(|&i| !self.is_done(i) && self.tasks[i].call <= limit)
+        (from..self.tasks.len()).find(|&i| !placed.contains(i) && self.tasks[i].call <= limit)
     }
 
-    fn is_done(&self, task: usize) -> bool {
-        self.done[task / 64] >> (task % 64) & 1 != 0
+    fn outcomes(&self, state: &World, op: usize, into: &mut Vec<World>) {
+        into.extend(self.tasks[op].outcomes(&*state.0).into_iter().map(World));
     }
 
-    fn set(&mut self, task: usize, done: bool) {
-        self.done[task / 64] ^= 1 << (task % 64);
-        if self.tasks[task].must {
-            self.missing = if done { self.missing - 1 } else { self.missing + 1 };
-        }
-    }
-
-    fn is_dead(&self, model: &dyn Model) -> bool {
-        let key = (self.done.clone().into_boxed_slice(), model.digest());
-        self.dead.get(&key).is_some_and(|models| models.iter().any(|other| other.same(model)))
-    }
-
-    fn bury(&mut self, model: Box<dyn Model>) {
-        self.elements += model.size() + self.done.len() + 16;
-        let key = (self.done.clone().into_boxed_slice(), model.digest());
-        self.dead.entry(key).or_default().push(model);
+    fn size(&self, state: &World) -> usize {
+        state.0.size() + self.tasks.len().div_ceil(64) + 16
     }
 }

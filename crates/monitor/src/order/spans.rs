@@ -1,7 +1,9 @@
-//! Operations that take effect somewhere in a stretch of numbers: which stretches open and close at which number, and who decides.
+//! Operations that take effect somewhere in a stretch of numbers: which stretches open and close at which
+//! number, and who decides.
 //!
-//! A number n may be judged once every operation that was called before it (its look is n or less) is settled: only then is every
-//! stretch known that begins by n, and what each answered. Stretches that begin by n open, then the one that ends at n closes.
+//! A number n may be judged once every operation that was called before it (its look is n or less) is
+//! settled: only then is every stretch known that begins by n, and what each answered. Stretches that begin
+//! by n open, then the one that ends at n closes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,11 +1,13 @@
 //! Commits ordered by numbers of the object's own: tickets, indices, versions.
 //!
-//! An operation that took effect as version v is placed by v; one that only read what v left, after v and before the next. Versions need not be
-//! dense. The object gives them out one after another in time, so whoever has a smaller version than an operation A had
-//! been called before A returned. Hence A may be placed once every operation that was called before that has returned.
+//! An operation that took effect as version v is placed by v; one that only read what v left, after v and
+//! before the next. Versions need not be dense. The object gives them out one after another in time, so
+//! whoever has a smaller version than an operation A had been called before A returned. Hence A may be placed
+//! once every operation that was called before that has returned.
 //!
-//! The order must also agree with real time. If an operation was called after A returned and has a smaller version, the versions are not the order of
-//! taking effect; whether an order exists is left to [`crate::blame`].
+//! The order must also agree with real time. If an operation was called after A returned and has a smaller
+//! version, the versions are not the order of taking effect; whether an order exists is left to
+//! [`crate::blame`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,8 +91,8 @@ impl Versions {
         self.waiting.iter().map(|Reverse(placed)| &placed.past)
     }
 
-    /// The next operation, if every operation called by its return (by its commit, where it never returns) has returned; `oldest` is the oldest call that
-    /// has not.
+    /// The next operation, if every operation called by its return (by its commit, where it never returns)
+    /// has returned; `oldest` is the oldest call that has not.
     pub fn next(&mut self, oldest: u64) -> Option<Turn> {
         let Reverse(first) = self.waiting.peek()?;
         let last = if first.past.known { first.past.ret } else { first.past.commit };
@@ -120,7 +122,8 @@ impl Versions {
             self.last = Some((*version, Box::new(past.clone())));
         }
         if *version != self.version || !reads {
-            // What only reads comes after all that was placed before this version, and after the one that made it.
+            // What only reads comes after all that was placed before this version, and after the one that
+            // made it.
             self.latest = self.latest_of_all.max(if *reads { 0 } else { past.look });
         }
         self.version = *version;

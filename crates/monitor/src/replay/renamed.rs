@@ -1,7 +1,8 @@
 //! A log checked with a specification that it was not logged with.
 //!
-//! Records know an operation by its position in the specification of the object. In another specification the same position is another operation; so operations are found by their
-//! names there, and one that it does not have is an error: what it did cannot be judged.
+//! Records know an operation by its position in the specification of the object. In another specification the
+//! same position is another operation; so operations are found by their names there, and one that it does not
+//! have is an error: what it did cannot be judged.
 
 use linpoint_history::Signature;
 

@@ -1,11 +1,14 @@
 //! Additive views: each location holds some entries, and the view is all of them together.
 //!
-//! A location's value is null (nothing), one item, or a list of items. (In a map, a list of two that are not both pairs is one item.) What an item is depends on the view:
+//! A location's value is null (nothing), one item, or a list of items. (In a map, a list of two that are not
+//! both pairs is one item.) What an item is depends on the view:
 //!
-//! - [`Entries::map`]: an item is a list of a key and a value, which may be null. The view at a key is its value. Two locations that hold different
-//!   values for one key are a conflict ([`Content::Conflict`]), and an item that is no pair is none ([`Content::NoPair`]): no specification has either. The
-//!   same value in two places is no conflict (a copy on its way).
-//! - [`Entries::set`]: an item is a key. The view at a key is `true`; a copy in a second place is no conflict.
+//! - [`Entries::map`]: an item is a list of a key and a value, which may be null. The view at a key is its
+//!   value. Two locations that hold different values for one key are a conflict ([`Content::Conflict`]), and
+//!   an item that is no pair is none ([`Content::NoPair`]): no specification has either. The same value in
+//!   two places is no conflict (a copy on its way).
+//! - [`Entries::set`]: an item is a key. The view at a key is `true`; a copy in a second place is no
+//!   conflict.
 //! - [`Entries::multiset`]: an item is a key. The view at a key is how often it is there.
 
 use linpoint_history::Value;
@@ -20,7 +23,8 @@ use crate::shadow::Shadow;
 pub struct Entries {
     shape: Shape,
     locations: FxHashMap<Location, Value>,
-    /// Map: each key with the values it has, and in how many locations each. Otherwise: how often each key is there.
+    /// Map: each key with the values it has, and in how many locations each. Otherwise: how often each key is
+    /// there.
     keys: FxHashMap<Value, Held>,
 }
 
@@ -92,7 +96,8 @@ impl Entries {
         touched.push(key);
     }
 
-    /// The usual case in a map, done at once: a slot's value is replaced, the key stays, and no other slot holds the key.
+    /// The usual case in a map, done at once: a slot's value is replaced, the key stays, and no other slot
+    /// holds the key.
     fn replaced(&mut self, before: Option<&Value>, after: &Value, touched: &mut Vec<Value>) -> bool {
         let (Shape::Map, Some(before)) = (self.shape, before) else { return false };
         let bare = |value: &Value| matches!(value, Value::List(items) if !is_list_of_pairs(items));

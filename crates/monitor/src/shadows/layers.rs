@@ -1,7 +1,8 @@
 //! Views in layers: a cache in front of a store.
 //!
-//! Each layer is a map made of locations ([`Entries::map`]). The view at a key is that of the uppermost layer that has the key, as a read through the
-//! cache would find it. A pair of a key and null in an upper layer hides the key below (removed, and not written back yet): in layers no key holds null.
+//! Each layer is a map made of locations ([`Entries::map`]). The view at a key is that of the uppermost layer
+//! that has the key, as a read through the cache would find it. A pair of a key and null in an upper layer
+//! hides the key below (removed, and not written back yet): in layers no key holds null.
 
 use linpoint_history::Value;
 
@@ -17,7 +18,8 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// So many layers; `layer_of` says to which one a location belongs, 0 being the uppermost. What it puts beyond the last is taken for the last.
+    /// So many layers; `layer_of` says to which one a location belongs, 0 being the uppermost. What it puts
+    /// beyond the last is taken for the last.
     pub fn new(count: usize, layer_of: impl Fn(Location) -> usize + Send + 'static) -> Layers {
         let layers = (0..count.max(1)).map(|_| Entries::map()).collect();
         Layers { layers, layer_of: Box::new(layer_of) }

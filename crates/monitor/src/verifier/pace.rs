@@ -42,7 +42,8 @@ impl Pace {
 
     pub fn round(&mut self, round: Round, shared: &Shared, drain: &Drain) {
         self.all_words += round.words as u64;
-        // Looking often is what costs the application most: each look takes the counters and the rings' ends away from its processors.
+        // Looking often is what costs the application most: each look takes the counters and the rings' ends
+        // away from its processors.
         let more = round.held && round.words > 0;
         if !more && round.words < self.enough * round.threads.max(1) {
             self.idle = if round.words > 0 { 0 } else { self.idle + 1 };

@@ -71,7 +71,8 @@ fn a_commit_between_the_writes_of_a_critical_section() {
     check(map(true), log, Conclusion::Mistaken);
 }
 
-/// What is never written, or written for good as something else, is the object's fault wherever the commit stands.
+/// What is never written, or written for good as something else, is the object's fault wherever the commit
+/// stands.
 #[test]
 fn a_wrong_state_is_the_objects_fault() {
     let both = "1 call insert [1,10]\n 1 block 1=[1,10] 2=[2,7]\n 1 commit\n 1 return null";
@@ -180,7 +181,8 @@ fn a_dropped_operation_may_have_come_first() {
     }
 }
 
-/// After an operation was dropped, commits at the wrong places are still the annotation's fault: what returned long before the last write has its place, too.
+/// After an operation was dropped, commits at the wrong places are still the annotation's fault: what
+/// returned long before the last write has its place, too.
 #[test]
 fn a_dropped_operation_and_a_wrong_commit_point() {
     let log = "
@@ -198,7 +200,8 @@ fn a_dropped_operation_and_a_wrong_commit_point() {
     check(map(true), log, Conclusion::Mistaken);
 }
 
-/// Two dropped operations that said nothing of what they wrote: together they leave the view as it was, and the answers show that only one took effect.
+/// Two dropped operations that said nothing of what they wrote: together they leave the view as it was, and
+/// the answers show that only one took effect.
 #[test]
 fn views_that_rule_out_what_happened_are_no_proof() {
     let log = "

@@ -41,7 +41,8 @@ fn what_a_killed_program_logged_is_checked() {
         .stdout(Stdio::null())
         .spawn()
         .expect("the example starts");
-    // A thread that is off its processor holds up the judging of what comes after, so what counts is what can be judged, not how long the log is.
+    // A thread that is off its processor holds up the judging of what comes after, so what counts is what can
+    // be judged, not how long the log is.
     let start = Instant::now();
     let length = || std::fs::metadata(&log).map_or(0, |log| log.len());
     while length() < 1 << 20 || check(&log).report.operations() <= 5_000 {

@@ -1,7 +1,8 @@
-//! The log's own code under every schedule: the sources of the ring, the records, the counters and a thread's log once more, with the explorer's atomics
-//! under them.
+//! The log's own code under every schedule: the sources of the ring, the records, the counters and a thread's
+//! log once more, with the explorer's atomics under them.
 //!
-//! A thread finds its log through a variable of the thread, which threads of an exploration share with one another; so these tests hand each thread its log.
+//! A thread finds its log through a variable of the thread, which threads of an exploration share with one
+//! another; so these tests hand each thread its log.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -54,8 +55,9 @@ pub(crate) fn operate(local: &Local, on: &Watched) {
     }
 }
 
-/// The promise of a seal: whoever looked at the counter and then read the rings has the call of every operation that took a number below. And
-/// numbers are dense, none is in two records, and intervals agree with the order in which things happened.
+/// The promise of a seal: whoever looked at the counter and then read the rings has the call of every
+/// operation that took a number below. And numbers are dense, none is in two records, and intervals agree
+/// with the order in which things happened.
 #[test]
 fn a_seal_has_every_call_below_it() {
     let explored = linpoint::exploration().run(|| {
@@ -92,7 +94,8 @@ fn a_seal_has_every_call_below_it() {
     assert!(explored.verdict() == "holds", "{explored}");
 }
 
-/// Real time: an operation that was called after another returned has a look above the other's number, whatever made it wait.
+/// Real time: an operation that was called after another returned has a look above the other's number,
+/// whatever made it wait.
 #[test]
 fn an_order_that_happened_is_in_the_stamps() {
     let explored = linpoint::exploration().run(|| {
@@ -122,8 +125,8 @@ fn an_order_that_happened_is_in_the_stamps() {
     assert!(explored.verdict() == "holds", "{explored}");
 }
 
-/// A ring of four words, two operations, a reader that takes when it likes. Whatever finds no room is missed: the counter is the numbers seen and the records
-/// lost, and nothing is logged after a loss.
+/// A ring of four words, two operations, a reader that takes when it likes. Whatever finds no room is missed:
+/// the counter is the numbers seen and the records lost, and nothing is logged after a loss.
 #[test]
 fn a_gap_is_a_number_that_is_missing() {
     let lost = Arc::new(Mutex::new([false; 2]));
@@ -150,7 +153,8 @@ fn a_gap_is_a_number_that_is_missing() {
         assert!(lost > 0 || numbers == [0, 1, 2, 3], "{numbers:?}");
         assert_eq!(lost == 0, on.is_on());
         let missing = (0..).zip(&numbers).find(|(at, number)| at != *number).map(|(at, _)| at);
-        // An operation whose call was lost is not logged at all; one that loses a later record may go on to its end.
+        // An operation whose call was lost is not logged at all; one that loses a later record may go on to
+        // its end.
         assert!(lost > 0 || missing.is_none());
         met.lock().unwrap_or_else(PoisonError::into_inner)[usize::from(lost > 0)] = true;
     });
@@ -158,7 +162,8 @@ fn a_gap_is_a_number_that_is_missing() {
     assert_eq!(*lost.lock().unwrap_or_else(PoisonError::into_inner), [true, true], "both ways were explored");
 }
 
-/// The same with a writer that waits: nothing is lost, everything is in order. (One operation is enough: room is asked for as if its last record were a whole one.)
+/// The same with a writer that waits: nothing is lost, everything is in order. (One operation is enough: room
+/// is asked for as if its last record were a whole one.)
 #[test]
 fn who_waits_loses_nothing() {
     let explored = linpoint::exploration().run(|| {

@@ -105,7 +105,8 @@ fn bytes_changed_at_random() {
         }
         changed.truncate(changed.len() - random.below(9) as usize);
         std::fs::write(&path, &changed).expect("room");
-        // The sums find every change: what is read is a prefix of the truth. Nothing is wrong with it, and it is not the whole.
+        // The sums find every change: what is read is a prefix of the truth. Nothing is wrong with it, and it
+        // is not the whole.
         if let Ok(refined) = refine(&path, &Refine { spec: None, view: true }, &mut |_| {}) {
             let at: Vec<usize> = (0..changed.len()).filter(|at| changed[*at] != bytes[*at]).collect();
             let expected = if changed == bytes { Conclusion::Clean } else { Conclusion::Unknown };
@@ -119,7 +120,8 @@ fn bytes_changed_at_random() {
     std::fs::remove_file(&path).expect("it is there");
 }
 
-/// Two threads, and the log cut at every byte: what is whole is checked, the rest is counted, and there is no alarm.
+/// Two threads, and the log cut at every byte: what is whole is checked, the rest is counted, and there is no
+/// alarm.
 #[test]
 fn torn_at_every_byte() {
     let path = scratch("every.linlog");

@@ -17,7 +17,8 @@ fn register(monitor: &Monitor, number: u64) -> Object {
     registration.without_commits().watch().expect("few objects")
 }
 
-/// Two threads log on an object of their own all the while; two others make `each` objects, use each at once, and drop it.
+/// Two threads log on an object of their own all the while; two others make `each` objects, use each at once,
+/// and drop it.
 fn late(settings: Builder, each: u64) -> Report {
     let monitor = settings.start().expect("a monitor");
     let busy = register(&monitor, 1 << 40);
@@ -125,7 +126,8 @@ fn an_end_while_everybody_logs() {
     }
 }
 
-/// Nobody reads the ring of a thread that comes after the end, or while the end is worked out: it must not wait for room.
+/// Nobody reads the ring of a thread that comes after the end, or while the end is worked out: it must not
+/// wait for room.
 #[test]
 fn a_thread_that_comes_after_the_end_does_not_wait() {
     for settings in [
@@ -151,7 +153,8 @@ fn a_thread_that_comes_after_the_end_does_not_wait() {
     }
 }
 
-/// What a thread does while its variables are destroyed is logged, under the thread's own number: a lock may be released there.
+/// What a thread does while its variables are destroyed is logged, under the thread's own number: a lock may
+/// be released there.
 #[test]
 fn destructors_of_thread_locals_log() {
     struct Holder(Option<Object>);

@@ -17,7 +17,8 @@ fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
 }
 
-/// A counter behind a lock: `increment` and `read`. From `wrong_from` on, reads answer far too many: one too many is right in another order, where an increment overlaps the read.
+/// A counter behind a lock: `increment` and `read`. From `wrong_from` on, reads answer far too many: one too
+/// many is right in another order, where an increment overlaps the read.
 fn count(object: &Object, threads: usize, operations: u64, wrong_from: u64) {
     let (increment, read) = (object.op("increment"), object.op("read"));
     let counter = Mutex::new(0u64);
@@ -82,7 +83,8 @@ fn a_wrong_answer_is_found_and_told_at_once() {
     assert_eq!(TOLD.load(Ordering::Relaxed), 1);
 }
 
-/// A verifier that is kept busy while a ring overflows: what is lost makes the verdict unknown, never a pass and never an alarm.
+/// A verifier that is kept busy while a ring overflows: what is lost makes the verdict unknown, never a pass
+/// and never an alarm.
 #[test]
 fn a_gap_is_unknown() {
     let settings = Monitor::builder().ring_words(64).overflow(Overflow::Gap);
@@ -158,7 +160,8 @@ fn a_full_disk_is_said_and_nothing_else_is_lost() {
     assert_eq!((report.conclusion(), report.operations()), (Conclusion::Clean, 100_000));
 }
 
-/// Where the verification follows the file, nothing is judged that the disk did not take, and that is no pass.
+/// Where the verification follows the file, nothing is judged that the disk did not take, and that is no
+/// pass.
 #[test]
 fn a_full_disk_makes_spilling_unknown() {
     if !Path::new("/dev/full").exists() {
@@ -312,7 +315,8 @@ fn a_dropped_operation_is_pending() {
 fn ticks_find_what_is_far_apart() {
     let error = calibrate(Duration::from_millis(20));
     let settings = || Monitor::builder().stamps(Stamps::Ticks { error });
-    // Operations closer together than the error bound may have happened in any order, so there is time between them.
+    // Operations closer together than the error bound may have happened in any order, so there is time
+    // between them.
     let monitor = settings().start().expect("a monitor");
     let object = monitor.object("counter", "counter").and_then(|object| object.watch()).expect("built in");
     for _ in 0..100 {
@@ -341,7 +345,8 @@ fn ticks_find_what_is_far_apart() {
     object.call(read, ()).returns(1);
     let report = monitor.finish();
     assert_eq!(report.conclusion(), Conclusion::Violated, "{report}");
-    // Who holds a lock is a matter of threads, and operations of one thread may overlap once they are widened.
+    // Who holds a lock is a matter of threads, and operations of one thread may overlap once they are
+    // widened.
     let monitor = settings().start().expect("a monitor");
     assert!(monitor.object("lock", "lock").is_err());
 }

@@ -1,6 +1,8 @@
-//! Random runs of a map whose places have a lock each: single writes under locks, blocks between them, locks handed on hand over hand, an end in the middle of it all.
+//! Random runs of a map whose places have a lock each: single writes under locks, blocks between them, locks
+//! handed on hand over hand, an end in the middle of it all.
 //!
-//! The simulation keeps the whole log of writes. What a place holds is the write with the largest number of those that show; the views must be equal after each commit; nothing else is known about sections.
+//! The simulation keeps the whole log of writes. What a place holds is the write with the largest number of
+//! those that show; the views must be equal after each commit; nothing else is known about sections.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +103,8 @@ fn entry(place: u64, value: Option<i64>) -> Write {
     Write { location: Location(place), value: value.unwrap_or_default() }
 }
 
-/// What an operation on a place does, with its call: a lock, writes that nobody sees, the commit, more of them, and the lock given up; perhaps the next lock in between.
+/// What an operation on a place does, with its call: a lock, writes that nobody sees, the commit, more of
+/// them, and the lock given up; perhaps the next lock in between.
 fn operation(rng: &mut Rng, place: u64, new: Option<i64>, spoil: f64) -> Vec<Step> {
     let mut steps = vec![Step::Acquire(place)];
     let mut later = vec![Step::Release(place)];
@@ -280,7 +283,8 @@ pub fn compare(seed: u64) -> Result<Conclusion, String> {
         let exact = commits == Commits::Marked;
         let over = actors.iter().all(|actor| actor.steps.is_empty() && actor.held.is_empty());
         let right = match run.differs {
-            // What was written after the last commit shows at the end, if nobody is in the middle of something.
+            // What was written after the last commit shows at the end, if nobody is in the middle of
+            // something.
             None if !run.agrees() => !clean && at == Some(run.next) || !over && clean,
             None => clean && at.is_none() && (!exact || summary.views == run.commits),
             // With windows views are compared where none is open, so a difference may pass.

@@ -1,4 +1,5 @@
-//! The log file: who begins one under a name that is taken, and what it says about operations, threads and ticks.
+//! The log file: who begins one under a name that is taken, and what it says about operations, threads and
+//! ticks.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Barrier, mpsc};
@@ -25,7 +26,8 @@ fn get(object: &Object, key: u64) {
     op.returns(None::<u64>);
 }
 
-/// Whoever begins a log under a name that others use at the same moment: all of them are there afterwards, each with its own operations.
+/// Whoever begins a log under a name that others use at the same moment: all of them are there afterwards,
+/// each with its own operations.
 #[test]
 fn logs_that_begin_at_the_same_time_are_all_kept() {
     for round in 0..20 {
@@ -133,7 +135,8 @@ fn another_specification_has_other_numbers() {
     }
     with("rmw-register").expect("it has them all").report.assert_clean();
 
-    // A specification of the program's own says what its operations are called, too: here they stand at other positions.
+    // A specification of the program's own says what its operations are called, too: here they stand at other
+    // positions.
     let own = folder.join("own");
     let monitor = Monitor::builder().log_file(&own).start().expect("a monitor");
     let model = Odd::new(&["read", "other", "write"]);

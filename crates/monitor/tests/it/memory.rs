@@ -22,8 +22,8 @@ fn increment(object: &Object, counter: &Mutex<u64>, inside: impl FnOnce()) {
     op.returns(());
 }
 
-/// A thread is away in the middle of operations, for a long while each time, and two others go on as fast as they can. Without a bound they would log a few
-/// hundred thousand events meanwhile.
+/// A thread is away in the middle of operations, for a long while each time, and two others go on as fast as
+/// they can. Without a bound they would log a few hundred thousand events meanwhile.
 #[test]
 fn what_waits_for_a_thread_that_is_away_has_a_bound() {
     let monitor = Monitor::builder().ring_words(RING).look_ahead(AHEAD).start().expect("a monitor");
@@ -54,14 +54,16 @@ fn what_waits_for_a_thread_that_is_away_has_a_bound() {
             over.store(true, Ordering::Relaxed);
         });
     });
-    // A window, and one more for each time that nothing moved for 100 ms and longer; what fits into three rings at a number a word; a call for every two numbers.
+    // A window, and one more for each time that nothing moved for 100 ms and longer; what fits into three
+    // rings at a number a word; a call for every two numbers.
     let windows = 2 + longest.load(Ordering::Relaxed) / 100;
     let numbers = AHEAD * windows + 3 * RING as u64;
     let most = most_waiting.load(Ordering::Relaxed);
     assert!(most <= numbers + numbers / 2 + 3, "{most} events waited, {windows} windows");
     assert!(most > AHEAD, "{most} events waited: nothing was held back");
 
-    // What was needed once is given back. The buffer and the list of operations have room for a thousand each, at least.
+    // What was needed once is given back. The buffer and the list of operations have room for a thousand
+    // each, at least.
     let start = Instant::now();
     while monitor.status().room > 1 << 20 {
         assert!(start.elapsed() < Duration::from_secs(60), "{} bytes are kept", monitor.status().room);
@@ -74,7 +76,8 @@ fn what_waits_for_a_thread_that_is_away_has_a_bound() {
     assert_eq!(report.lost, 0);
 }
 
-/// The operation that everybody waits for waits itself: for a lock whose holder waits for room in its ring. The gate gives way.
+/// The operation that everybody waits for waits itself: for a lock whose holder waits for room in its ring.
+/// The gate gives way.
 #[test]
 fn a_lock_held_by_who_waits_for_room_is_no_deadlock() {
     let monitor = Monitor::builder().ring_words(RING).look_ahead(AHEAD).start().expect("a monitor");
@@ -123,7 +126,8 @@ fn versions_that_wait_for_ever_are_given_up() {
     assert_eq!(summary.conclusion, Conclusion::Unknown, "{summary:?}");
 }
 
-/// A block in whose middle something else is logged is lost, and that is said: it is neither judged nor garbled.
+/// A block in whose middle something else is logged is lost, and that is said: it is neither judged nor
+/// garbled.
 #[test]
 fn a_block_that_is_interrupted_is_lost() {
     let monitor = Monitor::start().expect("a monitor");

@@ -111,7 +111,8 @@ impl Payload for Panics {
     }
 }
 
-/// An operation whose answer cannot be logged is pending, and one whose argument cannot be logged never began.
+/// An operation whose answer cannot be logged is pending, and one whose argument cannot be logged never
+/// began.
 #[test]
 fn values_that_panic() {
     for words in 0..3 {
@@ -273,7 +274,8 @@ fn told(report: &Report, what: &str) {
     assert!(report.to_string().contains("an odd "), "{report}");
 }
 
-/// A callback, a listener or a model that panics: the rest is judged and reported, and the verdict says what is missing.
+/// A callback, a listener or a model that panics: the rest is judged and reported, and the verdict says what
+/// is missing.
 #[test]
 fn callbacks_and_models_that_panic() {
     for verifiers in [1, 2] {
@@ -313,7 +315,8 @@ fn callbacks_and_models_that_panic() {
     }
 }
 
-/// Rows of objects with one name have several keys; a process does nothing after an operation that is pending.
+/// Rows of objects with one name have several keys; a process does nothing after an operation that is
+/// pending.
 #[test]
 fn streams_tell_objects_and_processes_apart() {
     let rows = Arc::new(Mutex::new(Vec::new()));

@@ -1,4 +1,5 @@
-//! The log's own code on real threads, with the shims as std's under it: short, for tools that watch every access. `cargo xtask valgrind` runs this file under Memcheck and Helgrind, to whom the shims then tell
+//! The log's own code on real threads, with the shims as std's under it: short, for tools that watch every
+//! access. `cargo xtask valgrind` runs this file under Memcheck and Helgrind, to whom the shims then tell
 //! what they order.
 
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use crate::local::Overflow;
 
 const OPERATIONS: u64 = 500;
 
-/// Two threads log and a third reads all the while: every number is seen once, and what a thread logged is in its order.
+/// Two threads log and a third reads all the while: every number is seen once, and what a thread logged is in
+/// its order.
 #[test]
 fn two_log_and_one_reads() {
     let on = watched();

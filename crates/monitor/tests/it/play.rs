@@ -1,6 +1,7 @@
 //! A small notation for logs, so that tests are data.
 //!
-//! One event a line: thread, what, details. Numbers are given out from top to bottom; a call looks at the numbers given so far.
+//! One event a line: thread, what, details. Numbers are given out from top to bottom; a call looks at the
+//! numbers given so far.
 //!
 //! ```text
 //! 1 call insert [1,10]

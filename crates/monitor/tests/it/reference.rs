@@ -1,7 +1,8 @@
 //! The slow and obvious checker, random logs, and the comparison of both checkers.
 //!
-//! A log is made by a small simulation: threads call, take effect, log a commit and return, in a random order; some answers are spoiled, some commits are logged at the
-//! wrong moment. The reference sorts all events, and tries every order by permutation. It knows nothing of seals, batches and arrival.
+//! A log is made by a small simulation: threads call, take effect, log a commit and return, in a random
+//! order; some answers are spoiled, some commits are logged at the wrong moment. The reference sorts all
+//! events, and tries every order by permutation. It knows nothing of seals, batches and arrival.
 
 use linpoint_history::rng::Rng;
 use linpoint_history::specs::State;
@@ -215,7 +216,8 @@ fn random_answer(rng: &mut Rng, spec: &Builtin, op: u8) -> Value {
     }
 }
 
-/// Is there an order that respects `before`? An operation without an answer may be left out, unless `committed` says that it took effect.
+/// Is there an order that respects `before`? An operation without an answer may be left out, unless
+/// `committed` says that it took effect.
 fn explains(
     spec: &Builtin,
     ops: &[&Op],
@@ -342,7 +344,8 @@ impl Log {
                 checker.push(event);
             }
             if rng.chance(0.3) {
-                // Every event below is pushed, and every call that looked at less; what was cut off may come at any time.
+                // Every event below is pushed, and every call that looked at less; what was cut off may come
+                // at any time.
                 let next = left.iter().filter_map(|events| events.last()).map(|event| event.stamp).min();
                 let lost = if everything { u64::MAX } else { self.first_missing(events) };
                 checker.seal(next.unwrap_or(0).min(lost));

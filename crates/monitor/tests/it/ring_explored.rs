@@ -11,8 +11,8 @@ fn take(consumer: &mut Consumer, into: &mut Vec<u64>) {
     consumer.free(waiting);
 }
 
-/// Two records of two words through a ring of two: the writer has to wait for the reader, words are reused, and everything arrives in
-/// order, whole.
+/// Two records of two words through a ring of two: the writer has to wait for the reader, words are reused,
+/// and everything arrives in order, whole.
 #[test]
 fn records_arrive_whole_and_in_order() {
     let explored = linpoint::exploration().run(|| {

@@ -69,7 +69,8 @@ fn hand_over_hand() {
     );
 }
 
-/// An operation that was dropped after its write showed, and reads that do not see it: whenever it took effect, the state and an answer do not go together.
+/// An operation that was dropped after its write showed, and reads that do not see it: whenever it took
+/// effect, the state and an answer do not go together.
 #[test]
 fn a_dropped_operation_comes_before_what_saw_its_write() {
     let log = |gets: usize, key: u64, answer: &str| {

@@ -1,4 +1,5 @@
-//! Views: the incremental comparison against one that computes everything anew, on random logs; layers; the lost second copy.
+//! Views: the incremental comparison against one that computes everything anew, on random logs; layers; the
+//! lost second copy.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use linpoint_monitor::{
 
 use crate::play::{only, run, setup};
 
-/// A log of a map whose entries lie in slots, and the first event after which the views differ, with the keys.
+/// A log of a map whose entries lie in slots, and the first event after which the views differ, with the
+/// keys.
 struct Log {
     events: Vec<Event>,
     differs: Option<(u64, Vec<Value>)>,
@@ -170,7 +172,8 @@ fn the_first_difference_is_found_at_its_commit() {
         let log = log(seed);
         differ += usize::from(log.differs.is_some());
         check(&log, Commits::Marked, seed);
-        // Operations of one thread after another do not overlap, so windows are compared at every commit, too.
+        // Operations of one thread after another do not overlap, so windows are compared at every commit,
+        // too.
         check(&log, Commits::Windows, seed);
     }
     assert!(differ > 500, "{differ}");
@@ -276,7 +279,8 @@ fn null_at_a_key_is_something() {
     assert_eq!(register.conclusion, Conclusion::Clean, "{register:?}");
 }
 
-/// Two places that disagree hold no list of their values, and a place that holds no pair no pair of twice the same.
+/// Two places that disagree hold no list of their values, and a place that holds no pair no pair of twice the
+/// same.
 #[test]
 fn a_conflict_is_no_value() {
     let conflict = map_log("1 call insert [1,[2,3]]\n 1 commit 7=[1,2] 8=[1,3]\n 1 return null");
@@ -295,7 +299,8 @@ fn a_conflict_is_no_value() {
     assert!(only(&bare).to_string().contains("no pair"), "{bare:?}");
 }
 
-/// What is written after the last commit shows at the end, where nothing is open; where something is, nobody knows.
+/// What is written after the last commit shows at the end, where nothing is open; where something is, nobody
+/// knows.
 #[test]
 fn writes_after_the_last_commit_are_compared() {
     let insert = "1 call insert [1,1]\n 1 commit 7=[1,1]\n 1 return null";

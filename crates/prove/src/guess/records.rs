@@ -4,13 +4,17 @@
 //!
 //! - v is null, is not; a field of v is null, `none`, `me`, a constant, a local, the result;
 //!
-//! for a shared pointer p: it is never null; it is null when another variable is `none`; a field of it is a constant, or a variable;
+//! for a shared pointer p: it is never null; it is null when another variable is `none`; a field of it is a
+//! constant, or a variable;
 //!
-//! and for a ghost array a of pointers with a shared number l, which together say what is linked and in which order (a\[1\] to a\[l\], or a\[0\] to a\[l - 1\]):
+//! and for a ghost array a of pointers with a shared number l, which together say what is linked and in which
+//! order (a\[1\] to a\[l\], or a\[0\] to a\[l - 1\]):
 //!
-//! - a\[0\] is null; a\[l\] is a shared pointer; of every element: it is not null, a field of it is a constant, or leads to the element before.
+//! - a\[0\] is null; a\[l\] is a shared pointer; of every element: it is not null, a field of it is a
+//!   constant, or leads to the element before.
 //!
-//! Who owns a record is a field too: a ghost of type `thread?` that is `me` while nobody else can see the record, and `none` after. Then that two processes work on different records need not be said.
+//! Who owns a record is a field too: a ghost of type `thread?` that is `me` while nobody else can see the
+//! record, and `none` after. Then that two processes work on different records need not be said.
 
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::program::{Expr, GlobalId, LocalId, NONE, Place, RecordId, Slot, Type, UNBOUNDED};
@@ -46,7 +50,8 @@ impl Guesser<'_> {
         }
     }
 
-    /// What may hold always of shared pointers: never null; null when another variable is `none`, and else the variable is in a field of the record.
+    /// What may hold always of shared pointers: never null; null when another variable is `none`, and else
+    /// the variable is in a field of the record.
     fn pointers(&self) -> Vec<Expr> {
         let mut guesses = Vec::new();
         for (kind, of) in self.program.records.iter().enumerate() {

@@ -1,6 +1,8 @@
-//! What is proved has no counterexample: every case study with three threads and two operations each, searched to the end.
+//! What is proved has no counterexample: every case study with three threads and two operations each,
+//! searched to the end.
 //!
-//! Where all runs are too many, runs with at most one preemption are searched to the end; sizes are small. The files are those that `corpus.rs` proves.
+//! Where all runs are too many, runs with at most one preemption are searched to the end; sizes are small.
+//! The files are those that `corpus.rs` proves.
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,7 +32,7 @@ fn holds(name: &str, text: &str, preemptions: Option<u8>, at_least: u64) {
     };
     assert_eq!(workload.threads.len(), 3, "{name}");
     let explored = explore(program, &workload, Mode::Anywhere, &bounds);
-    assert!(matches!(explored.verdict, Verdict::Holds), "{name}: {:?}", explored.verdict);
+    assert!(matches!(explored.verdict, Verdict::Holds(_)), "{name}: {:?}", explored.verdict);
     assert!(explored.states as u64 >= at_least, "{name}: {} states", explored.states);
 }
 

@@ -75,7 +75,8 @@ fn operations_that_are_not_seen_to_return() {
     }
 }
 
-/// Where no run returns from anything, every answer is right, and none was given. What may return some day and was not seen to is no better.
+/// Where no run returns from anything, every answer is right, and none was given. What may return some day
+/// and was not seen to is no better.
 #[test]
 fn nothing_that_returns_does_not_pass() {
     let text = COUNTER.replace("    A1: atomic {", "    assume n == 5\n    A1: atomic {");
@@ -89,7 +90,8 @@ fn nothing_that_returns_does_not_pass() {
     assert!(matches!(&found, Gate::Unseen(why) if why.contains("returns from `increment`")), "{found:?}");
 }
 
-/// Of a choice of a thousand million values some are tried, whether sizes are fixed or not: the program is explored, and what goes wrong at the ends is found.
+/// Of a choice of a thousand million values some are tried, whether sizes are fixed or not: the program is
+/// explored, and what goes wrong at the ends is found.
 #[test]
 fn a_choice_of_many_values() {
     for fixed in [vec![], vec![("N".to_owned(), 2)]] {
@@ -115,7 +117,8 @@ fn a_wrong_one_does_not() {
     assert!(matches!(found, Gate::Wrong(_)), "{found:?}");
 }
 
-/// Nobody is asked whether a slot is a ghost: if one steers the program, the program without it runs otherwise.
+/// Nobody is asked whether a slot is a ghost: if one steers the program, the program without it runs
+/// otherwise.
 #[test]
 fn a_ghost_that_steers_shows() {
     let mut steered = program(&COUNTER.replace("v = n", "v = seen"));
@@ -193,7 +196,7 @@ fn programs_without_their_ghosts() {
                 let plainly = Plainly { states: 100_000, deadlocks: false, ..Plainly::default() };
                 let workload = Workload::usual(&program, 2, 1);
                 let said = |program: &Program| match explore_plainly(program, &workload, &plainly).verdict {
-                    Verdict::Holds => "holds",
+                    Verdict::Holds(_) => "holds",
                     Verdict::Violated(_) => "violated",
                     Verdict::Unknown(_) => "unknown",
                 };

@@ -1,4 +1,5 @@
-//! Proofs. Tests in `with_solver` fail where there is no solver: a proof that was not tried is not a green test.
+//! Proofs. Tests in `with_solver` fail where there is no solver: a proof that was not tried is not a green
+//! test.
 
 mod explored;
 mod gate;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use linpoint_lang::compile;
 use linpoint_prove::solver::{Program, SolverKind};
-use linpoint_prove::{Options, Verdict, prove};
+use linpoint_prove::{Options, prove};
 
 use crate::solvers::fake;
 
@@ -23,7 +23,7 @@ fn not_proved(options: &Options, seconds: u64, reason: &str) {
     let start = Instant::now();
     let report = prove(&programs[0], options, &|_, _| {});
     assert!(start.elapsed() < Duration::from_secs(seconds), "{:?}", start.elapsed());
-    assert_ne!(report.verdict, Verdict::Proved);
+    assert_ne!(report.verdict, "holds");
     let reasons = format!("{:?}", report.decided);
     assert!(reasons.contains(reason), "{reasons}");
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use linpoint_prove::Options;
 use linpoint_prove::solver::{Program, SolverKind, find};
 
-/// The usual settings. Without a solver nothing here can be tested, so a test without one fails; `cargo xtask ci
-/// --without solver` leaves these tests out by name.
+/// The usual settings. Without a solver nothing here can be tested, so a test without one fails; `cargo xtask
+/// ci --without solver` leaves these tests out by name.
 #[track_caller]
 pub fn options() -> Options {
     let solver = find(SolverKind::Z3, None).expect("this test needs z3: `cargo xtask solvers` sets it up");

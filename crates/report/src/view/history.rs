@@ -1,7 +1,8 @@
 //! A history as view data: bars in lanes, and orders that explain some or all of them.
 //!
-//! In Rust a bar is a row. As JSON a history is columns, with texts by number and stamps as differences: a hundred thousand operations are then a few
-//! megabytes, and a page reads them at once. Bars are in order of call.
+//! In Rust a bar is a row. As JSON a history is columns, with texts by number and stamps as differences: a
+//! hundred thousand operations are then a few megabytes, and a page reads them at once. Bars are in order of
+//! call.
 
 use std::collections::HashMap;
 
@@ -79,8 +80,8 @@ pub struct Next {
 struct Columns {
     lanes: Vec<String>,
     texts: Vec<String>,
-    /// The smallest stamp, as text: it may have more digits than a number of a page has. Empty: `call` and `length` count events, and the
-    /// stamps themselves, too far apart for that, are left out.
+    /// The smallest stamp, as text: it may have more digits than a number of a page has. Empty: `call` and
+    /// `length` count events, and the stamps themselves, too far apart for that, are left out.
     base: String,
     lane: Vec<usize>,
     name: Vec<usize>,
@@ -172,7 +173,8 @@ impl From<History> for Columns {
 /// Calls, returns, points.
 type Stamps = (Vec<i64>, Vec<Option<i64>>, Vec<Option<i64>>, String);
 
-/// Stamps as offsets from the smallest; where these are too far apart to be exact, as places in the order of all stamps.
+/// Stamps as offsets from the smallest; where these are too far apart to be exact, as places in the order of
+/// all stamps.
 fn stamps(bars: &[Bar]) -> Stamps {
     let all = || bars.iter().flat_map(|bar| [Some(bar.call), bar.ret, bar.point]).flatten();
     let (Some(least), Some(most)) = (all().min(), all().max()) else {

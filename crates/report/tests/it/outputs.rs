@@ -1,10 +1,10 @@
 //! Pictures and traces of a view.
 
-use linpoint_report::view::{Bar, History, Memory, Run, Step, StepKind, Variable, Verdict};
+use linpoint_report::view::{Bar, History, Memory, Run, Step, StepKind, Variable, VerdictKind};
 use linpoint_report::{View, svg, trace};
 
 fn view() -> View {
-    let mut view = View::new(Verdict::Violated, "violated", "a < b & \"c\"");
+    let mut view = View::new(VerdictKind::Violated, "violated", "a < b & \"c\"");
     let bar = |lane, call, ret| Bar {
         lane,
         name: "read<".into(),

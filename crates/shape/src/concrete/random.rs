@@ -1,9 +1,12 @@
 //! Concrete states thrown together, reachable or not: what steps must be right for, whatever the heap.
 //!
-//! A state is random but for what a structure takes for granted of the states it stands for: values are distinct, a private record is known to one thread, the reference is a list, and the list of a set is sorted between its least and its greatest record.
+//! A state is random but for what a structure takes for granted of the states it stands for: values are
+//! distinct, a private record is known to one thread, the reference is a list, and the list of a set is
+//! sorted between its least and its greatest record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use linpoint_history::rng::Rng;
 use linpoint_lang::interp::State;
 use linpoint_lang::program::{NONE, RecordId, Type, Word};
 
@@ -11,22 +14,19 @@ use crate::concrete::{Concrete, Open, Reference, World};
 use crate::layout::{Object, Role};
 use crate::structure::{Effect, SEEN_FIRST, SEEN_SECOND};
 
-/// Numbers from a seed (splitmix64).
+/// What chance decides in a state.
 #[derive(Clone, Debug)]
-pub struct Dice(pub u64);
+pub struct Dice(Rng);
 
 impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// The same seed makes the same states.
+    pub fn new(seed: u64) -> Dice {
+        Dice(Rng::new(seed))
     }
 
     /// A number below `count`, which is not 0.
     pub fn below(&mut self, count: usize) -> usize {
-        (self.roll() % count as u64) as usize
+        (self.0.bits() % count as u64) as usize
     }
 
     pub(super) fn one_in(&mut self, count: usize) -> bool {
@@ -53,7 +53,8 @@ const MOST_CELLS: usize = 6;
 const MOST_STEPS: usize = 60;
 
 impl World<'_, '_> {
-    /// A state of the threads of this world. Of programs with offers or freed memory, whose states are less free, one that is near a run.
+    /// A state of the threads of this world. Of programs with offers or freed memory, whose states are less
+    /// free, one that is near a run.
     pub fn random(&self, dice: &mut Dice) -> Concrete {
         if self.layout.offer_kind != 0 || self.layout.freed != 0 {
             let steps = dice.below(MOST_STEPS);
@@ -88,7 +89,8 @@ impl World<'_, '_> {
         values.iter().collect::<BTreeSet<_>>().len() == values.len() && !self.holds_no_value(state)
     }
 
-    /// Was the value that records start with read, where several have it? Which of them it is of, values do not tell.
+    /// Was the value that records start with read, where several have it? Which of them it is of, values do
+    /// not tell.
     fn holds_no_value(&self, from: &Concrete) -> bool {
         let without =
             (0..self.machine.cells(&from.state)).filter(|cell| self.value(&from.state, *cell) == Some(0));

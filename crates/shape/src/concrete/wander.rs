@@ -1,7 +1,9 @@
 //! Concrete states met on a random way, and then spoiled: for programs whose states are less free.
 //!
-//! Where there are offers or memory that is used again, what is live, who made what and what the reference gave away hang together with how a state came about. So a state is
-//! reached by random steps; then threads are given other locals, which a structure must put up with: pointers to whatever others can reach, stale or not, and truth values.
+//! Where there are offers or memory that is used again, what is live, who made what and what the reference
+//! gave away hang together with how a state came about. So a state is reached by random steps; then threads
+//! are given other locals, which a structure must put up with: pointers to whatever others can reach, stale
+//! or not, and truth values.
 
 use linpoint_lang::program::{Type, UNSET, Word};
 
@@ -59,7 +61,8 @@ impl World<'_, '_> {
         Ok(out)
     }
 
-    /// Is there a record for everything that the reference holds? Not if an operation takes effect before its argument is in one, or a record is given back too early: no structure shows such a state.
+    /// Is there a record for everything that the reference holds? Not if an operation takes effect before its
+    /// argument is in one, or a record is given back too early: no structure shows such a state.
     pub fn has_records(&self, from: &Concrete) -> bool {
         let reference = &from.reference;
         let kept = |cell: usize| !self.machine.cell(&from.state, cell).1;

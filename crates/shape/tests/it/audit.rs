@@ -40,7 +40,7 @@ fn no_step_of_the_interpreter_leads_out_of_a_proof() {
         "pessimistic-set",
     ] {
         let program = program(name);
-        let Verdict::Proved(proof) = prove(&program, &Settings::default()).verdict else {
+        let Verdict::Holds(proof) = prove(&program, &Settings::default()).verdict else {
             panic!("{name} is proved");
         };
         let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
@@ -67,13 +67,12 @@ fn missing_views_are_found() {
     }
 }
 
-/// Without one view of a small proof some step leads out of the others. A view that only rare states need may stay unnoticed.
+/// Without one view of a small proof some step leads out of the others. A view that only rare states need may
+/// stay unnoticed.
 #[test]
 fn a_missing_view_is_found() {
     let program = program("treiber");
-    let Verdict::Proved(proof) = prove(&program, &Settings::default()).verdict else {
-        panic!("it is proved")
-    };
+    let Verdict::Holds(proof) = prove(&program, &Settings::default()).verdict else { panic!("it is proved") };
     let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
     let layout = Layout::new(&program).expect("modelled");
     let mut missed = 0;
@@ -87,7 +86,8 @@ fn a_missing_view_is_found() {
     assert!(missed * 4 <= found.views.all.len(), "{missed} of {}", found.views.all.len());
 }
 
-/// An operation that keeps a lock is linearizable all the same: whoever wants the lock again waits for ever, and no step leads out of the proof.
+/// An operation that keeps a lock is linearizable all the same: whoever wants the lock again waits for ever,
+/// and no step leads out of the proof.
 #[test]
 fn a_lock_that_is_kept_past_the_return() {
     // Nothing is ever added, so that a set whose locks exclude nobody is right.
@@ -103,7 +103,7 @@ fn a_lock_that_is_kept_past_the_return() {
         }
     }
     let settings = Settings { refute: false, second_look: Duration::ZERO, ..Settings::default() };
-    let Verdict::Proved(proof) = prove(&program, &settings).verdict else { panic!("it is proved") };
+    let Verdict::Holds(proof) = prove(&program, &settings).verdict else { panic!("it is proved") };
     let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
     let layout = Layout::new(&program).expect("modelled");
     let views = refine::forget(&layout, &found.views).expect("it fits");

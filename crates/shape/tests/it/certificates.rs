@@ -1,4 +1,5 @@
-//! Damaged certificates: each is refused with a reason, or is a proof all the same. None makes the recheck panic, or takes it long.
+//! Damaged certificates: each is refused with a reason, or is a proof all the same. None makes the recheck
+//! panic, or takes it long.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use crate::corpus::{compile, program};
 
 fn written(program: &Program) -> String {
     let proof = match prove(program, &Settings::default()).verdict {
-        Verdict::Proved(proof) => proof,
+        Verdict::Holds(proof) => proof,
         other => panic!("{} is proved: {other:?}", program.name),
     };
     let Invariant::Views(found) = &proof.invariant else { panic!("of any number of threads") };
@@ -20,7 +21,8 @@ fn written(program: &Program) -> String {
     certificate::write(&layout, &proof.points, &proof.precision, found)
 }
 
-/// The structures alone: what is damaged is not looked at a second time, which would only hide a mistake of the first.
+/// The structures alone: what is damaged is not looked at a second time, which would only hide a mistake of
+/// the first.
 fn is_accepted(program: &Program, text: &str) -> bool {
     certificate::closed(program, text, Some(Instant::now() + Duration::from_secs(20))).is_ok()
 }
@@ -72,7 +74,7 @@ fn damaged(text: &str, dice: &mut Dice) -> String {
 /// Whatever becomes of a certificate, the recheck ends and says something.
 #[test]
 fn damage_is_no_panic() {
-    let mut dice = Dice(11);
+    let mut dice = Dice::new(11);
     for name in ["treiber", "two-lock", "treiber-counted", "elimination-stack", "coarse-set"] {
         let program = program(name);
         let text = written(&program);
@@ -92,7 +94,7 @@ fn damage_is_no_panic() {
 /// A certificate of a program is none of a wrong one, whatever is changed in it.
 #[test]
 fn no_damage_proves_a_wrong_program() {
-    let mut dice = Dice(5);
+    let mut dice = Dice::new(5);
     let right = program("treiber");
     let text = written(&right);
     let mut wrong = program("treiber-push-no-cas");
@@ -125,7 +127,8 @@ fn nothing_proves_nothing() {
 /// Odd programs whose proofs are right: their states are looked up like any others'.
 #[test]
 fn proofs_of_odd_programs_are_rechecked() {
-    // Records without a value, besides the dummy; more records than a structure has nodes; a set that no call has a key for.
+    // Records without a value, besides the dummy; more records than a structure has nodes; a set that no call
+    // has a key for.
     let without_value = "object Q : queue {
   struct Node { val: data, next: *Node }
   shared head: *Node

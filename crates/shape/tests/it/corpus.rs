@@ -40,7 +40,8 @@ pub fn compile(text: &str) -> Program {
     programs.remove(0)
 }
 
-/// Programs whose proof, or whose failure, takes longer than a test should; `cargo xtask bench shape` runs them.
+/// Programs whose proof, or whose failure, takes longer than a test should; `cargo xtask bench shape` runs
+/// them.
 const SLOW: &[&str] = &[
     "michael-set",
     "vechev-yahav-set",
@@ -53,9 +54,9 @@ const SLOW: &[&str] = &[
 
 fn verdict(report: &Report) -> &'static str {
     match report.verdict {
-        Verdict::Proved(_) => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::NotProved(_) => "unknown",
+        Verdict::Holds(_) => "proved",
+        Verdict::Violated(_) => "refuted",
+        Verdict::Unknown(_) => "unknown",
     }
 }
 
@@ -116,7 +117,7 @@ fn without_points_the_textbook_points_are_found() {
 #[test]
 fn what_fails_is_refined() {
     let program = program("coarse-set");
-    let Verdict::Proved(proof) = prove(&program, &Settings::default()).verdict else {
+    let Verdict::Holds(proof) = prove(&program, &Settings::default()).verdict else {
         panic!("it is proved");
     };
     let layout = Layout::new(&program).expect("modelled");
@@ -177,7 +178,8 @@ fn given_points_that_are_wrong_are_refuted_as_points() {
     assert_eq!(verdict(&prove(&program("michael-scott-early-empty"), &settings)), "refuted");
 }
 
-/// Every run of three threads that call two operations each. The larger sets are explored by `--example explored`.
+/// Every run of three threads that call two operations each. The larger sets are explored by `--example
+/// explored`.
 #[test]
 fn what_is_proved_has_no_small_counterexample() {
     for name in [
@@ -196,6 +198,6 @@ fn what_is_proved_has_no_small_counterexample() {
         assert_eq!(verdict(&prove(&program, &Settings::default())), "proved", "{name}");
         let bounds = Bounds { states: Some(2_000_000), ..Bounds::default() };
         let explored = explore(&program, &Workload::general(&program, 3, 2), Mode::Anywhere, &bounds);
-        assert!(matches!(explored.verdict, linpoint_model::Verdict::Holds), "{name}");
+        assert!(matches!(explored.verdict, linpoint_model::Verdict::Holds(_)), "{name}");
     }
 }

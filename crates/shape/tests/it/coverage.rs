@@ -16,7 +16,8 @@ use crate::corpus::program;
 
 const ROOM: usize = 1 << 30;
 
-/// Proves with these points, or the first inferred ones that do, and looks up concrete states of both analyses.
+/// Proves with these points, or the first inferred ones that do, and looks up concrete states of both
+/// analyses.
 #[track_caller]
 fn check(name: &str, points: Option<Points>, bounds: &[(usize, u8)], most: usize, whole: bool) {
     let program = program(name);

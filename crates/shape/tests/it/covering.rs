@@ -26,7 +26,7 @@ fn covering_is_joining_without_growth() {
         let layout = Layout::new(&program).expect("modelled");
         let world = World::new(&layout, &Points::Given, 2, u8::MAX);
         let key = world.keys().next().expect("a key");
-        let mut dice = Dice(5);
+        let mut dice = Dice::new(5);
         let mut all: Vec<Structure> = Vec::new();
         while all.len() < 300 {
             let state = world.random(&mut dice);

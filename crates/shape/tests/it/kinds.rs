@@ -8,8 +8,9 @@ use linpoint_shape::samples::{sample, without_queries};
 
 use crate::corpus::compile;
 
-/// A stack that one operation takes apart and puts together again, under a lock, with a record of its own that remembers the link. It is as it was; but that it is takes
-/// looking at two records. Others may look at it meanwhile without the lock, and `answer` is what they say then.
+/// A stack that one operation takes apart and puts together again, under a lock, with a record of its own
+/// that remembers the link. It is as it was; but that it is takes looking at two records. Others may look at
+/// it meanwhile without the lock, and `answer` is what they say then.
 fn taken_apart(answer: &str) -> String {
     format!(
         "object S : stack {{
@@ -74,9 +75,9 @@ fn taken_apart(answer: &str) -> String {
 
 fn verdict(text: &str, scope: Scope) -> &'static str {
     match prove(&compile(text), &Settings { scope, ..Settings::default() }).verdict {
-        Verdict::Proved(_) => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::NotProved(_) => "not proved",
+        Verdict::Holds(_) => "proved",
+        Verdict::Violated(_) => "refuted",
+        Verdict::Unknown(_) => "not proved",
     }
 }
 

@@ -91,9 +91,9 @@ fn check(body: &str, expected: &str) {
     let settings = Settings { time: Some(Duration::from_secs(10)), ..Settings::default() };
     let report = prove(&program, &settings);
     let found = match &report.verdict {
-        Verdict::Proved(_) => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::NotProved(_) => "not proved",
+        Verdict::Holds(_) => "proved",
+        Verdict::Violated(_) => "refuted",
+        Verdict::Unknown(_) => "not proved",
     };
     assert_eq!(found, expected, "{:?}", report.verdict);
 }

@@ -8,7 +8,7 @@ use crate::corpus::compile;
 fn check(text: &str, reason: &str) {
     let settings = Settings { refute: false, ..Settings::default() };
     match prove(&compile(text), &settings).verdict {
-        Verdict::NotProved(gap) => assert!(gap.reason.contains(reason), "{}", gap.reason),
+        Verdict::Unknown(gap) => assert!(gap.reason.contains(reason), "{}", gap.reason),
         other => panic!("{other:?}"),
     }
 }
@@ -46,7 +46,7 @@ fn stack(fields: &str, shared: &str, push: &str, pop: &str) -> String {
 #[test]
 fn plain() {
     let report = prove(&compile(&stack("", "", "", "")), &Settings::default());
-    assert!(matches!(report.verdict, Verdict::Proved(_)), "{:?}", report.verdict);
+    assert!(matches!(report.verdict, Verdict::Holds(_)), "{:?}", report.verdict);
 }
 
 #[test]

@@ -9,9 +9,9 @@ use crate::corpus::{compile, program};
 fn verdict(text: &str, scope: Scope) -> &'static str {
     let settings = Settings { scope, time: Some(Duration::from_secs(20)), ..Settings::default() };
     match prove(&compile(text), &settings).verdict {
-        Verdict::Proved(_) => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::NotProved(_) => "not proved",
+        Verdict::Holds(_) => "proved",
+        Verdict::Violated(_) => "refuted",
+        Verdict::Unknown(_) => "not proved",
     }
 }
 
@@ -115,7 +115,7 @@ fn a_specification_that_does_not_end() {
         "if t == null { return none }\n      w = t\n      loop { w = w.next; if w == null { break } }",
         "",
     );
-    let Verdict::Proved(proof) = prove(&compile(&walks), &Settings::default()).verdict else {
+    let Verdict::Holds(proof) = prove(&compile(&walks), &Settings::default()).verdict else {
         panic!("it is proved")
     };
     assert_eq!(proof.ends, Ends::Tested);
@@ -128,7 +128,8 @@ fn a_specification_with_more_operations() {
     }
 }
 
-/// Orders of eight threads are too many to list. The bound is ten times what was asked for: other work may go on.
+/// Orders of eight threads are too many to list. The bound is ten times what was asked for: other work may go
+/// on.
 #[test]
 fn many_threads_within_the_limit() {
     for (name, scope) in [
@@ -140,7 +141,7 @@ fn many_threads_within_the_limit() {
         let start = Instant::now();
         let settings = Settings { scope, time: Some(limit), ..Settings::default() };
         let report = prove(&program(name), &settings);
-        assert!(!matches!(report.verdict, Verdict::Refuted(_)), "{name}");
+        assert!(!matches!(report.verdict, Verdict::Violated(_)), "{name}");
         assert!(start.elapsed() < 10 * limit, "{name}: {:?}", start.elapsed());
     }
 }

@@ -1,4 +1,5 @@
-//! Of whatever the abstraction has a slot for, a program may have several: locks, marks, links, values, heads, counters. Each is told apart, or named as not modelled.
+//! Of whatever the abstraction has a slot for, a program may have several: locks, marks, links, values,
+//! heads, counters. Each is told apart, or named as not modelled.
 
 use linpoint_lang::Program;
 use linpoint_shape::budget::Budget;
@@ -16,9 +17,9 @@ use crate::corpus::compile;
 
 fn verdict(program: &Program) -> &'static str {
     match prove(program, &Settings::default()).verdict {
-        Verdict::Proved(_) => "proved",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::NotProved(_) => "not proved",
+        Verdict::Holds(_) => "proved",
+        Verdict::Violated(_) => "refuted",
+        Verdict::Unknown(_) => "not proved",
     }
 }
 
@@ -40,7 +41,8 @@ fn is_closed(program: &Program) -> bool {
     matches!(views::analyse(&steps, start, Domain::Joined, &budget).end, End::Proved)
 }
 
-/// A stack whose top is written without comparing, under a lock of a guard that whoever comes first makes; `push` and `pop` say which.
+/// A stack whose top is written without comparing, under a lock of a guard that whoever comes first makes;
+/// `push` and `pop` say which.
 fn guarded(push: &str, pop: &str) -> String {
     format!(
         "object S : stack {{
@@ -103,7 +105,8 @@ fn two_locks_of_one_record_at_once() {
     check(&wrong, "refuted");
 }
 
-/// Two records in a list walk hand over hand, with the lock of one kind in one operation and of another kind in the other.
+/// Two records in a list walk hand over hand, with the lock of one kind in one operation and of another kind
+/// in the other.
 fn set(add: &str, remove: &str) -> String {
     let walk = |name: &str, lock: &str| {
         format!(

@@ -1,4 +1,5 @@
-//! What stands between a proof and its being told: who calls, whether anything returns, whether there was time to look again, and whether points that are given explain runs.
+//! What stands between a proof and its being told: who calls, whether anything returns, whether there was
+//! time to look again, and whether points that are given explain runs.
 
 use std::time::Duration;
 
@@ -38,9 +39,9 @@ fn stack(name: &str, push: &str, pop: &str, empty: &str, more: &str) -> String {
 #[track_caller]
 fn said(text: &str, settings: &Settings) -> (&'static str, String) {
     match prove(&compile(text), settings).verdict {
-        Verdict::Proved(_) => ("proved", String::new()),
-        Verdict::Refuted(_) => ("refuted", String::new()),
-        Verdict::NotProved(gap) => ("not proved", gap.reason),
+        Verdict::Holds(_) => ("proved", String::new()),
+        Verdict::Violated(_) => ("refuted", String::new()),
+        Verdict::Unknown(gap) => ("not proved", gap.reason),
     }
 }
 
@@ -88,7 +89,7 @@ fn a_spec_that_asks_who_calls() {
 fn no_time_for_a_second_look() {
     let settings = Settings { second_look: Duration::from_nanos(1), ..Settings::default() };
     let report = prove(&program("treiber"), &settings);
-    let Verdict::NotProved(gap) = report.verdict else { panic!("{:?}", report.verdict) };
+    let Verdict::Unknown(gap) = report.verdict else { panic!("{:?}", report.verdict) };
     assert!(gap.reason.contains("second time"), "{}", gap.reason);
 }
 
@@ -105,12 +106,13 @@ fn nothing_returns() {
 fn one_operation_never_returns() {
     let text = stack(" : stack", "", "assume false", "@lin if t == null", "");
     let verdict = prove(&compile(&text), &Settings::default()).verdict;
-    let Verdict::Proved(proof) = verdict else { panic!("{verdict:?}") };
+    let Verdict::Holds(proof) = verdict else { panic!("{verdict:?}") };
     let never: Vec<usize> = proof.noted.never_return().iter().map(|op| op.index()).collect();
     assert_eq!(never, [1]);
 }
 
-/// With `--points given` both commands look at the same points: a `@query` where the stack is not empty explains no empty answer, nor does none.
+/// With `--points given` both commands look at the same points: a `@query` where the stack is not empty
+/// explains no empty answer, nor does none.
 #[test]
 fn points_that_are_given() {
     let settings = Settings { points: Choice::Given, ..Settings::default() };

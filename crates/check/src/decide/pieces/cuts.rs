@@ -1,11 +1,17 @@
-//! Where a priority queue's history is cut, and which of the operations that are open there belong before the cut.
+//! Where a priority queue's history is cut, and which of the operations that are open there belong before the
+//! cut.
 //!
-//! Metastates know: after each return they hold all that may have taken effect, with as little of it as can be. So they are let loose on a *window* of some thousand returns before the
-//! place where a cut is wanted. What is in the queue at the window's start is counted from the returns before it; what is open there is taken not to have taken effect, but for what cannot come later ([`open`]).
-//! That may be wrong; but an operation takes effect by its return at the latest, so a few dozen returns later nothing depends on it any more, or a contradiction shows, and
-//! another window is begun behind it. The history is cut after a return at which one configuration is left, or else as few as there are in the window: what took effect in it goes before the cut, all else behind.
+//! Metastates know: after each return they hold all that may have taken effect, with as little of it as can
+//! be. So they are let loose on a *window* of some thousand returns before the place where a cut is wanted.
+//! What is in the queue at the window's start is counted from the returns before it; what is open there is
+//! taken not to have taken effect, but for what cannot come later ([`open`]). That may be wrong; but an
+//! operation takes effect by its return at the latest, so a few dozen returns later nothing depends on it any
+//! more, or a contradiction shows, and another window is begun behind it. The history is cut after a return
+//! at which one configuration is left, or else as few as there are in the window: what took effect in it goes
+//! before the cut, all else behind.
 //!
-//! Where a thread was off its core in the middle of an operation, that is open for tens of thousands of returns, and no window is so long: this is what [`open`] is for.
+//! Where a thread was off its core in the middle of an operation, that is open for tens of thousands of
+//! returns, and no window is so long: this is what [`open`] is for.
 
 mod open;
 

@@ -4,8 +4,8 @@ use linpoint_history::Operation;
 
 use crate::timeline::count_before;
 
-/// The same rows with stamps that say all that the order of the rows does: return i is at 2i+1, and a call is right behind the return that it touches, or else as
-/// early as its stamp allows.
+/// The same rows with stamps that say all that the order of the rows does: return i is at 2i+1, and a call is
+/// right behind the return that it touches, or else as early as its stamp allows.
 pub(super) fn as_logged(rows: &[Operation], completed: usize) -> Vec<Operation> {
     let done = &rows[..completed];
     let mut last: Vec<usize> = Vec::new();
@@ -25,8 +25,10 @@ pub(super) fn as_logged(rows: &[Operation], completed: usize) -> Vec<Operation> 
     refined.collect()
 }
 
-/// As [`as_logged`] for a log that was sorted by its coarse stamps, so that operations that began at an earlier stamp stand before those that did not: such an
-/// operation may return any time before the next one of its process, and the next one may be called any time at this stamp. That the two follow one another is not said.
+/// As [`as_logged`] for a log that was sorted by its coarse stamps, so that operations that began at an
+/// earlier stamp stand before those that did not: such an operation may return any time before the next one
+/// of its process, and the next one may be called any time at this stamp. That the two follow one another is
+/// not said.
 pub(super) fn as_sorted(rows: &[Operation], completed: usize) -> Vec<Operation> {
     let done = &rows[..completed];
     let processes = rows.iter().map(|row| row.process().0 as usize + 1).max().unwrap_or(0);
@@ -61,7 +63,8 @@ pub(super) fn as_sorted(rows: &[Operation], completed: usize) -> Vec<Operation> 
     refined
 }
 
-/// One plan of several: each order respects stamps, so an operation can take effect at the latest call so far, and by that time they are merged.
+/// One plan of several: each order respects stamps, so an operation can take effect at the latest call so
+/// far, and by that time they are merged.
 pub(super) fn merged(rows: &[Operation], plans: Vec<Vec<u32>>) -> Vec<u32> {
     let mut timed: Vec<(i64, u32)> = Vec::with_capacity(rows.len());
     let several = plans.len() > 1;

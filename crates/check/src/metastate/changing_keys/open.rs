@@ -55,7 +55,8 @@ impl Act {
         matches!(self, Act::Present(_) | Act::Absent(_) | Act::Empty)
     }
 
-    /// May `later` need what this one does, or make this one impossible? If not, and this one takes effect right before `later`, it may as well do so right after it.
+    /// May `later` need what this one does, or make this one impossible? If not, and this one takes effect
+    /// right before `later`, it may as well do so right after it.
     pub(super) fn is_related_to(self, later: Act) -> bool {
         self.helps(later) || later.spoils(self)
     }
@@ -168,7 +169,8 @@ impl Opens {
             .sum()
     }
 
-    /// All that may matter before the operation in `slot` takes effect: what is related to it, or to something that is.
+    /// All that may matter before the operation in `slot` takes effect: what is related to it, or to
+    /// something that is.
     pub(super) fn related_to(&self, slot: u32) -> Mask {
         let mut related: Mask = 1 << slot;
         let mut fresh = related;

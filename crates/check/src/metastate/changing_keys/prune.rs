@@ -1,12 +1,15 @@
 //! Which configurations stand for others.
 //!
-//! Two that agree on the changes that took effect and on what wildcards took have the same contents. A configuration X is *as good as* Z, every future of Z being one of X, if
+//! Two that agree on the changes that took effect and on what wildcards took have the same contents. A
+//! configuration X is *as good as* Z, every future of Z being one of X, if
 //! - X served all that Z served, and
 //! - all that took effect in X and Z but insertions is the same, and
-//! - X's insertions that took effect can be paired, key by key, with insertions of Z that return no earlier: what Z has in excess X may still insert, at any moment, and
-//!   where Z will need the earlier one X has the later one left.
+//! - X's insertions that took effect can be paired, key by key, with insertions of Z that return no earlier:
+//!   what Z has in excess X may still insert, at any moment, and where Z will need the earlier one X has the
+//!   later one left.
 //!
-//! If a step leads from Y to X, and X is as good as Z, Z is dropped for Y. Y has fewer changes that took effect than Z, so nothing is dropped in a circle.
+//! If a step leads from Y to X, and X is as good as Z, Z is dropped for Y. Y has fewer changes that took
+//! effect than Z, so nothing is dropped in a circle.
 
 use rustc_hash::FxHashMap;
 

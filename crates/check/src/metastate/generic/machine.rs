@@ -1,10 +1,10 @@
-//! The specification as a machine over small numbers: states and classes of operations are interned, and every step is
-//! asked of the specification once.
+//! The specification as a machine over small numbers: states and classes of operations are interned, and
+//! every step is asked of the specification once.
 //!
-//! Operations of one *class* have the same name, argument and result (and process, where the specification looks at it),
-//! so they can stand in for one another. A pending operation has a class of its own kind: any result will do, and there
-//! may be several states after it. States and classes that no configuration and no open operation needs
-//! are forgotten when the tables have doubled.
+//! Operations of one *class* have the same name, argument and result (and process, where the specification
+//! looks at it), so they can stand in for one another. A pending operation has a class of its own kind: any
+//! result will do, and there may be several states after it. States and classes that no configuration and no
+//! open operation needs are forgotten when the tables have doubled.
 
 use std::sync::Arc;
 
@@ -202,7 +202,8 @@ impl<S: Spec> Machine<S> {
             || self.sparse.len() > 1 << 21
     }
 
-    /// Forgets all steps, and all states and classes but those named, which get new numbers in place of the old.
+    /// Forgets all steps, and all states and classes but those named, which get new numbers in place of the
+    /// old.
     pub fn forget<'a>(
         &mut self,
         live_states: impl Iterator<Item = &'a mut u32>,

@@ -1,7 +1,7 @@
 //! Sets of open operations, one bit a slot: a machine word where 64 slots are enough, a row of words beyond.
 //!
-//! Slots are numbers given at the call and taken back at the return, so a word is enough for any history of at
-//! most 64 processes, however long.
+//! Slots are numbers given at the call and taken back at the return, so a word is enough for any history of
+//! at most 64 processes, however long.
 
 use std::fmt::Debug;
 

@@ -1,12 +1,13 @@
-//! How each configuration came about: a tree of steps, its common part written to the witness, its dead branches
-//! collected.
+//! How each configuration came about: a tree of steps, its common part written to the witness, its dead
+//! branches collected.
 //!
-//! Every configuration points at a node; the way from the root to it is the order of operations it stands for. One
-//! kind of entry looks back: an operation *hidden* before a step was not said to have taken effect, only that it may have
-//! (see `docs/soundness.md`); when it returns unseen it is *settled*, and its place is the latest one where it was hidden.
+//! Every configuration points at a node; the way from the root to it is the order of operations it stands
+//! for. One kind of entry looks back: an operation *hidden* before a step was not said to have taken effect,
+//! only that it may have (see `docs/soundness.md`); when it returns unseen it is *settled*, and its place is
+//! the latest one where it was hidden.
 //!
-//! A collection keeps what some configuration can reach. What all of them share, from the root on, goes to the witness, as far
-//! as no hidden place in it may still be wanted.
+//! A collection keeps what some configuration can reach. What all of them share, from the root on, goes to
+//! the witness, as far as no hidden place in it may still be wanted.
 
 use rustc_hash::FxHashMap;
 
@@ -69,8 +70,9 @@ impl Paths {
         self.write_nodes(&self.way(tip, 0), order);
     }
 
-    /// Collects. `tips` are the nodes configurations point at, with the completed operations that are hidden in each; they
-    /// get new numbers. Gives the operations whose hidden places kept the common part from being written.
+    /// Collects. `tips` are the nodes configurations point at, with the completed operations that are hidden
+    /// in each; they get new numbers. Gives the operations whose hidden places kept the common part from
+    /// being written.
     pub fn collect(&mut self, tips: &mut [(&mut u32, Vec<OpId>)], order: &mut Vec<OpId>) -> Vec<OpId> {
         let mut children = vec![0u32; self.nodes.len()];
         let mut live = vec![false; self.nodes.len()];

@@ -1,8 +1,8 @@
 //! Configurations, and pools of them in which none covers another.
 //!
-//! A configuration stands for a *set* of ways to explain the past: one state, and for each open operation that changes
-//! the state one of three: it took effect (`done`), it did not, or either (`optional`): every subset of the optional ones is
-//! possible. Operations that only look are `served` or not.
+//! A configuration stands for a *set* of ways to explain the past: one state, and for each open operation
+//! that changes the state one of three: it took effect (`done`), it did not, or either (`optional`): every
+//! subset of the optional ones is possible. Operations that only look are `served` or not.
 
 use super::mask::Mask;
 
@@ -99,7 +99,8 @@ impl<M: Mask> Pool<M> {
         }
     }
 
-    /// Puts a node in, unless one in it covers it; those it covers are dead from then on. Gives how many nodes it was compared with.
+    /// Puts a node in, unless one in it covers it; those it covers are dead from then on. Gives how many
+    /// nodes it was compared with.
     #[inline]
     pub fn insert(&mut self, mut node: Node<M>) -> u32 {
         let state = node.config.state as usize;

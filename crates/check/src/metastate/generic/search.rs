@@ -1,8 +1,8 @@
 //! One return after another: which configurations explain it?
 //!
-//! At the return of f, a configuration in which f took effect goes on as it is. Any other must let some open operations take
-//! effect and then f. This searches those sequences breadth first; nodes covered by others are not followed. The rules, and why
-//! they lose nothing, are in `docs/soundness.md` under "Generic engine".
+//! At the return of f, a configuration in which f took effect goes on as it is. Any other must let some open
+//! operations take effect and then f. This searches those sequences breadth first; nodes covered by others
+//! are not followed. The rules, and why they lose nothing, are in `docs/soundness.md` under "Generic engine".
 
 use linpoint_history::{Operation, Spec, Symbols};
 
@@ -82,8 +82,8 @@ impl Free {
 /// A set of hidden operations is looked at state by state; past this many states it is not made larger.
 const HIDING_STATES: usize = 24;
 
-/// So much work between two looks at the clock: some milliseconds. A comparison counts one, a step more, since it may make a large
-/// state.
+/// So much work between two looks at the clock: some milliseconds. A comparison counts one, a step more,
+/// since it may make a large state.
 const WORK: u32 = 1 << 14;
 const STEP: u32 = 16;
 
@@ -226,7 +226,8 @@ impl<S: Spec, M: Mask> Search<S, M> {
         Ok(next)
     }
 
-    /// One step may compare a child with thousands of nodes, so work is counted and the clock looked at inside the loops.
+    /// One step may compare a child with thousands of nodes, so work is counted and the clock looked at
+    /// inside the loops.
     #[inline]
     fn poll(&mut self, budget: &Budget) -> Result<(), Stop> {
         if self.work < WORK {
@@ -236,8 +237,8 @@ impl<S: Spec, M: Mask> Search<S, M> {
         budget.check(self.bytes())
     }
 
-    /// All steps from a node of the front, but by operations of class `except`: of each class the operation that returns
-    /// first, and where that one is optional also the first that is not.
+    /// All steps from a node of the front, but by operations of class `except`: of each class the operation
+    /// that returns first, and where that one is optional also the first that is not.
     fn expand(
         &mut self,
         node: usize,
@@ -308,8 +309,9 @@ impl<S: Spec, M: Mask> Search<S, M> {
         fresh
     }
 
-    /// Open operations that may have taken effect, any of them, just before the step of `open` from `state` to `after`, without
-    /// a trace. Operations are added one by one; `hiding_states` is every state that some of those so far lead to.
+    /// Open operations that may have taken effect, any of them, just before the step of `open` from `state`
+    /// to `after`, without a trace. Operations are added one by one; `hiding_states` is every state that some
+    /// of those so far lead to.
     fn hidden(&mut self, config: &Config<M>, state: u32, open: Open, after: u32) -> M {
         let mut hidden = M::default();
         let mut states = std::mem::take(&mut self.hiding_states);

@@ -1,10 +1,11 @@
 //! What open removals may have done before an insertion returns.
 //!
-//! Once a small key is in, larger ones cannot leave until it is gone; so at the return of `insert(u)` there are,
-//! besides the configuration that did nothing, those in which open removals of larger keys went first, or emptied the
-//! queue for a removal that found nothing. Present elements leave in order, by a chain that has no choices; after each link of
-//! it, insertions and removals of absent keys above u and below all that is present may be glued, any set of them.
-//! What could as well happen after the insertion is left out: it is implied.
+//! Once a small key is in, larger ones cannot leave until it is gone; so at the return of `insert(u)` there
+//! are, besides the configuration that did nothing, those in which open removals of larger keys went first,
+//! or emptied the queue for a removal that found nothing. Present elements leave in order, by a chain that
+//! has no choices; after each link of it, insertions and removals of absent keys above u and below all that
+//! is present may be glued, any set of them. What could as well happen after the insertion is left out: it is
+//! implied.
 
 use super::Config;
 use super::contents::{Class, Contents};
@@ -17,7 +18,8 @@ pub(super) fn before_insert(table: &mut Table<'_>, config: &Config, bound: i64, 
         return;
     }
     let mut first = table.first(&node);
-    // A set of glued pairs must have a key at least this large to be worth keeping; none: the chain itself is reason enough.
+    // A set of glued pairs must have a key at least this large to be worth keeping; none: the chain itself is
+    // reason enough.
     let mut needed = Some(i64::MIN);
     loop {
         if table.meter.is_over(1, || 0) {
@@ -56,7 +58,8 @@ struct Gluer<'a> {
 }
 
 impl Gluer<'_> {
-    /// Tries all sets of pairs of the classes from `from` on; `is_enough`: what was glued so far is worth keeping.
+    /// Tries all sets of pairs of the classes from `from` on; `is_enough`: what was glued so far is worth
+    /// keeping.
     fn glue(&mut self, table: &mut Table<'_>, config: &Config, from: usize, is_enough: bool) {
         let contents = table.contents;
         let held = self.found.len() * size_of::<Config>();

@@ -1,9 +1,9 @@
 //! What is in a priority queue, as far as all configurations agree, and the open operations, both by key.
 //!
-//! Returned insertions count up, returned removals count down; that is the *base*, one for all configurations. A
-//! configuration adds its open insertions that took effect and takes away its open removals and wildcards that did. So an
-//! element costs a count here and nothing in the configurations. A key's count is in its [`Class`] while an operation on it is open,
-//! and in `rest` otherwise.
+//! Returned insertions count up, returned removals count down; that is the *base*, one for all
+//! configurations. A configuration adds its open insertions that took effect and takes away its open removals
+//! and wildcards that did. So an element costs a count here and nothing in the configurations. A key's count
+//! is in its [`Class`] while an operation on it is open, and in `rest` otherwise.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ impl Open {
 pub struct Class {
     /// The key; smaller ones leave first.
     pub key: i64,
-    /// Returned insertions less returned removals; may be negative while an insertion that took effect is open.
+    /// Returned insertions less returned removals; may be negative while an insertion that took effect is
+    /// open.
     pub base: i32,
     /// Open insertions by return.
     pub inserts: Vec<Open>,

@@ -1,8 +1,9 @@
 //! Which of two configurations of a priority queue can do all the other can.
 //!
-//! Of two that agree on which removals took effect and on what wildcards took, A is at least as good as B if its insertions that took effect
-//! can be paired, key by key, with insertions of B that return no earlier: what B has in excess A may still insert, at any moment.
-//! And A must have served every removal that found nothing which B served.
+//! Of two that agree on which removals took effect and on what wildcards took, A is at least as good as B if
+//! its insertions that took effect can be paired, key by key, with insertions of B that return no earlier:
+//! what B has in excess A may still insert, at any moment. And A must have served every removal that found
+//! nothing which B served.
 
 use super::Config;
 use super::contents::{Contents, Mask};

@@ -1,7 +1,8 @@
 //! What open operations of a priority queue may do in a configuration.
 //!
-//! A removal of k takes a present k if nothing smaller is there; if no k is there, an open insertion of k takes
-//! effect right before it (the two are *glued*, and the state stays as it was). Nothing else makes an insertion take effect before its return.
+//! A removal of k takes a present k if nothing smaller is there; if no k is there, an open insertion of k
+//! takes effect right before it (the two are *glued*, and the state stays as it was). Nothing else makes an
+//! insertion take effect before its return.
 
 use super::Config;
 use super::contents::{Class, Contents, Mask, Open};
@@ -83,8 +84,8 @@ impl Table<'_> {
         Config { inserted, removed, path, ..*config }
     }
 
-    /// The removal `open` of `key` takes effect, after everything smaller was taken out. One way, or none: which of the
-    /// open removals does it is settled, and what need not go first can go later.
+    /// The removal `open` of `key` takes effect, after everything smaller was taken out. One way, or none:
+    /// which of the open removals does it is settled, and what need not go first can go later.
     pub(super) fn remove(&mut self, config: &Config, key: i64, open: Open) -> Option<Config> {
         let mut node = *config;
         let mut first = self.first(&node);
@@ -110,7 +111,8 @@ impl Table<'_> {
         Some(node)
     }
 
-    /// The single steps of open removals: what a configuration may still do, for [`super`] to find what is implied.
+    /// The single steps of open removals: what a configuration may still do, for [`super`] to find what is
+    /// implied.
     pub(super) fn moves(&self, config: &Config, mut give: impl FnMut(Mask, Mask, Option<i64>)) {
         let first = self.first(config);
         for class in self.contents.classes() {

@@ -1,8 +1,9 @@
 //! Which of two configurations of a queue can do all the other can.
 //!
-//! Two that agree on which dequeues took effect consumed equally many enqueues of each value. A is at least as good as B if, value
-//! by value, what only A consumed returns no later than what only B consumed, paired in order of return, and A served every empty dequeue B did:
-//! what A has left then holds back no more than what B has left.
+//! Two that agree on which dequeues took effect consumed equally many enqueues of each value. A is at least
+//! as good as B if, value by value, what only A consumed returns no later than what only B consumed, paired
+//! in order of return, and A served every empty dequeue B did: what A has left then holds back no more than
+//! what B has left.
 
 use super::Config;
 use super::frontier::{Frontier, Mask};

@@ -1,12 +1,13 @@
 //! The enqueues of a queue's history, seen from the first one not consumed.
 //!
-//! Returned enqueues stand in order of return; position `p` names the first one a configuration has not consumed
-//! ([`Frontier::end`]: it consumed them all). What may be consumed next is what no unconsumed enqueue precedes: `p` itself and the
-//! enqueues that were open when `p` returned, its *stab*. Two of them never had the same slot, so a mask over
-//! slots says which of them were consumed, and moving from `p` to the next position frees exactly the bit of `p`.
+//! Returned enqueues stand in order of return; position `p` names the first one a configuration has not
+//! consumed ([`Frontier::end`]: it consumed them all). What may be consumed next is what no unconsumed
+//! enqueue precedes: `p` itself and the enqueues that were open when `p` returned, its *stab*. Two of them
+//! never had the same slot, so a mask over slots says which of them were consumed, and moving from `p` to the
+//! next position frees exactly the bit of `p`.
 //!
-//! Stabs are built one from the other, for the positions configurations stand at, and forgotten below them: a live
-//! element costs its entry here and no more.
+//! Stabs are built one from the other, for the positions configurations stand at, and forgotten below them: a
+//! live element costs its entry here and no more.
 
 use std::collections::VecDeque;
 
@@ -35,7 +36,8 @@ pub struct Frontier {
     /// Returned enqueues that some configuration has not consumed, from position `base` on.
     returned: VecDeque<Element>,
     base: u32,
-    /// The stabs of the positions from `base` on, as far as needed so far; never none while something is in `returned`.
+    /// The stabs of the positions from `base` on, as far as needed so far; never none while something is in
+    /// `returned`.
     stabs: VecDeque<Stab>,
     /// Enqueues in order of call, from number `called_base` on: what the next stab may need.
     called: VecDeque<Element>,
@@ -112,8 +114,8 @@ impl Frontier {
         &self.returned[(position - self.base) as usize]
     }
 
-    /// What may be consumed next at a position, were nothing after it consumed; by return. At the end that is every
-    /// open enqueue. [`Frontier::reach`] must have been told of the position.
+    /// What may be consumed next at a position, were nothing after it consumed; by return. At the end that is
+    /// every open enqueue. [`Frontier::reach`] must have been told of the position.
     #[inline]
     pub fn candidates(&self, position: u32) -> &[Element] {
         match self.stabs.get((position - self.base) as usize) {
@@ -122,8 +124,8 @@ impl Frontier {
         }
     }
 
-    /// Is an open enqueue among the consumed ones of a configuration? Its slot speaks of it only if it was called
-    /// before the first unconsumed one returned.
+    /// Is an open enqueue among the consumed ones of a configuration? Its slot speaks of it only if it was
+    /// called before the first unconsumed one returned.
     #[inline]
     pub fn is_taken(&self, element: &Element, position: u32, taken: Mask) -> bool {
         let in_stab = position == self.end() || element.earliest <= self.at(position).id;
@@ -178,8 +180,8 @@ impl Frontier {
         }
     }
 
-    /// Can an enqueue of `value` that returns before `id` be uncovered by consuming from `position` on? Says yes when
-    /// the answer takes long to find.
+    /// Can an enqueue of `value` that returns before `id` be uncovered by consuming from `position` on? Says
+    /// yes when the answer takes long to find.
     pub fn hides_earlier(&self, position: u32, value: u32, id: u32) -> bool {
         const LOOK: usize = 64;
         if position == self.end() {

@@ -1,10 +1,11 @@
 //! From "who consumed whom, and when" to an order of all operations of a queue.
 //!
-//! A configuration never says when an enqueue took effect: the order of enqueues is the order in which they are
-//! consumed, left-overs last by return. Each takes effect as late as it can: right before its own dequeue, or at its return, together with
-//! those enqueues before it in that order that have not taken effect yet. So when an enqueue returns, what follows has to wait until it is
-//! known who is consumed before it. What waits is bounded by what is in the queue: while an element x is in
-//! it, dequeues take what was there before x, and what is enqueued stays behind x.
+//! A configuration never says when an enqueue took effect: the order of enqueues is the order in which they
+//! are consumed, left-overs last by return. Each takes effect as late as it can: right before its own
+//! dequeue, or at its return, together with those enqueues before it in that order that have not taken effect
+//! yet. So when an enqueue returns, what follows has to wait until it is known who is consumed before it.
+//! What waits is bounded by what is in the queue: while an element x is in it, dequeues take what was there
+//! before x, and what is enqueued stays behind x.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
 //! What open dequeues may have done before a return.
 //!
-//! Depth first over sequences of open dequeues, one a value (of equal ones the one that returns first), each with its one
-//! target, until the goal is reached. A dequeue that can go at once need not be the end of it: others may
-//! first uncover an enqueue of the same value that returns earlier and is the better choice.
+//! Depth first over sequences of open dequeues, one a value (of equal ones the one that returns first), each
+//! with its one target, until the goal is reached. A dequeue that can go at once need not be the end of it:
+//! others may first uncover an enqueue of the same value that returns earlier and is the better choice.
 
 use rustc_hash::FxHashSet;
 
@@ -58,7 +58,8 @@ impl Search {
         self.limit.map_or(Ok(()), |limit| Err(Stop::Limit(limit)))
     }
 
-    /// Finds all ways in which open dequeues lead from `start` to the goal, unless the budget is used up before.
+    /// Finds all ways in which open dequeues lead from `start` to the goal, unless the budget is used up
+    /// before.
     pub(super) fn run(
         &mut self,
         start: Config,
@@ -207,8 +208,8 @@ fn is_hopeless(config: &Config, goal: Goal, frontier: &Frontier, removals: &Remo
     wild == 0 && !removals.takes.iter().any(|r| r.value == first && config.done & r.bit() == 0)
 }
 
-/// The steps open dequeues may take: of each value the first to return, with its one target; and wildcards for
-/// values that nobody else takes.
+/// The steps open dequeues may take: of each value the first to return, with its one target; and wildcards
+/// for values that nobody else takes.
 fn list_moves(
     config: &Config,
     except: Option<u32>,

@@ -1,10 +1,10 @@
-//! The orders that configurations stand for, as one tree: each configuration knows the end of its own order, and orders share
-//! what they have in common.
+//! The orders that configurations stand for, as one tree: each configuration knows the end of its own order,
+//! and orders share what they have in common.
 //!
-//! What all configurations share is written to the witness now and then, and what none leads to is dropped, so the tree
-//! stays as small as the disagreement. A write that nobody saw is noted when it returns (`Hidden`) and belongs just before the last
-//! visible write before that note: so the last visible write is held back as long as such a note may still come, or may
-//! have come in some of the orders.
+//! What all configurations share is written to the witness now and then, and what none leads to is dropped,
+//! so the tree stays as small as the disagreement. A write that nobody saw is noted when it returns
+//! (`Hidden`) and belongs just before the last visible write before that note: so the last visible write is
+//! held back as long as such a note may still come, or may have come in some of the orders.
 
 use crate::engine::Witness;
 use crate::timeline::OpId;
@@ -58,8 +58,8 @@ impl Path {
         self.steps.capacity() * size_of::<Step>() + self.uses.capacity() * 4
     }
 
-    /// Writes down what the orders with these ends share, without the last visible write if a write `may_hide` before
-    /// it, and forgets what none of them needs.
+    /// Writes down what the orders with these ends share, without the last visible write if a write
+    /// `may_hide` before it, and forgets what none of them needs.
     pub fn flush<'a>(
         &mut self,
         ends: impl Iterator<Item = &'a mut u32>,

@@ -1,7 +1,8 @@
 //! What the method is told about an object besides its sequential behaviour.
 //!
-//! The text states these facts for each object and proves them from its specification (corollaries 1 to 3 for the priority
-//! queue); an object about which nothing is stated is decided without the optimisations that need them.
+//! The text states these facts for each object and proves them from its specification (corollaries 1 to 3 for
+//! the priority queue); an object about which nothing is stated is decided without the optimisations that
+//! need them.
 
 use linpoint_history::specs::codes;
 use linpoint_history::{Builtin, Call, Kind, Value};

@@ -11,7 +11,8 @@ use super::{Knowledge, Pair, Statistics, Switches};
 #[derive(Clone, Copy, Debug)]
 pub struct Full;
 
-/// An operation in a sequence of completed ones: a row, or one that stands for a changed key (numbered after the rows).
+/// An operation in a sequence of completed ones: a row, or one that stands for a changed key (numbered after
+/// the rows).
 type Entry = u32;
 
 #[derive(Clone, Debug)]
@@ -276,8 +277,8 @@ impl<'a, S: Spec + Knowledge> Universe<'a, S> {
         statistics.most_entries = statistics.most_entries.max(entries + self.definite.len());
     }
 
-    /// Moves what all sequences have in common to the definite part: a beginning or, where order does not count, any operation.
-    /// What all of them undid leaves it.
+    /// Moves what all sequences have in common to the definite part: a beginning or, where order does not
+    /// count, any operation. What all of them undid leaves it.
     fn set_aside(&mut self) {
         let Some((first, rest)) = self.metastates.split_first() else { return };
         let mut shared = first.completed.clone();

@@ -1,7 +1,7 @@
 //! A memory for results of operations on two nodes, which forgets them when their place is needed.
 //!
-//! As in packages for decision diagrams: a table with one place a hash, so that looking up costs one access and memory is
-//! bounded. A forgotten result is computed again.
+//! As in packages for decision diagrams: a table with one place a hash, so that looking up costs one access
+//! and memory is bounded. A forgotten result is computed again.
 
 use super::words::{NONE, Node};
 

@@ -1,8 +1,9 @@
 //! Configurations that may be dropped, since another one can do whatever they can.
 //!
-//! *Implied:* another configuration reaches these contents by one step it may still take: a pop it has not run yet, or a push it has
-//! not placed. *Dominated:* it differs only in which of two equal pops is done, and has done the one that returns first. Both
-//! relations lead to fewer done operations or to earlier returns, never in a circle, so what covers the dropped is kept.
+//! *Implied:* another configuration reaches these contents by one step it may still take: a pop it has not
+//! run yet, or a push it has not placed. *Dominated:* it differs only in which of two equal pops is done, and
+//! has done the one that returns first. Both relations lead to fewer done operations or to earlier returns,
+//! never in a circle, so what covers the dropped is kept.
 
 use super::open::{Open, bits};
 use super::step::{Config, Stepper};

@@ -1,7 +1,8 @@
 //! Which operations are open, and the log of calls from which any earlier moment can be restored.
 //!
-//! Each open operation has a slot below 64, its bit in the sets of configurations, from its call to its return. A pending pop,
-//! whose result is unknown, has none: such pops are alike, so configurations count how many took effect.
+//! Each open operation has a slot below 64, its bit in the sets of configurations, from its call to its
+//! return. A pending pop, whose result is unknown, has none: such pops are alike, so configurations count how
+//! many took effect.
 
 use crate::timeline::OpId;
 
@@ -34,7 +35,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// The stamp of its call: an element pushed with at least this stamp was pushed after it. Zero is before all calls.
+    /// The stamp of its call: an element pushed with at least this stamp was pushed after it. Zero is before
+    /// all calls.
     #[inline]
     pub fn stamp(&self) -> u32 {
         self.earliest + 1
@@ -116,7 +118,8 @@ impl Open {
         }
     }
 
-    /// The pops a configuration may run next, when `value` is not to be popped: of equal ones the first to return.
+    /// The pops a configuration may run next, when `value` is not to be popped: of equal ones the first to
+    /// return.
     pub fn next_pops(&self, done: u64, value: Option<u32>) -> impl Iterator<Item = &Row> {
         bits(self.pops & !done).map(|slot| self.row(slot)).filter(move |row| {
             Some(row.value) != value
@@ -125,7 +128,8 @@ impl Open {
         })
     }
 
-    /// The stamps of the open pushes that may still go below something, in a configuration that has done `done`.
+    /// The stamps of the open pushes that may still go below something, in a configuration that has done
+    /// `done`.
     pub fn floating(&self, done: u64) -> impl Iterator<Item = u32> {
         bits(self.pushes & !self.pending & !done).map(|slot| self.row(slot).stamp())
     }

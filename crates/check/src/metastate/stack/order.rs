@@ -1,8 +1,8 @@
 //! The witness: choices of the path, run forward.
 //!
-//! A push that returns may have taken effect just before an element above it did, so the order is a linked list while it grows. It
-//! covers the returns since the last *settled* moment, at which one configuration with one word was left and no open push
-//! could go below anything in it: what came before can be given away.
+//! A push that returns may have taken effect just before an element above it did, so the order is a linked
+//! list while it grows. It covers the returns since the last *settled* moment, at which one configuration
+//! with one word was left and no open push could go below anything in it: what came before can be given away.
 
 use crate::timeline::OpId;
 
@@ -33,7 +33,8 @@ struct Item {
 const SETTLED: u32 = 0;
 
 impl<'a> Order<'a> {
-    /// Begins with `height` elements, `open` operations, of which `served` empty pops are done, and `wild` pending pops done.
+    /// Begins with `height` elements, `open` operations, of which `served` empty pops are done, and `wild`
+    /// pending pops done.
     pub fn new(height: usize, open: Open, served: u64, wild: u32, wild_ids: &'a [OpId]) -> Order<'a> {
         let head = Item { id: OpId(0), before: 0, after: 0 };
         Order { items: vec![head], last: 0, stack: vec![SETTLED; height], open, served, wild, wild_ids }

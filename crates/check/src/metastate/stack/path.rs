@@ -1,10 +1,12 @@
 //! Back from the end: one way through the configurations, return by return.
 //!
-//! The forward pass keeps sets; a witness needs one member. Given the contents after a return and the configurations
-//! before it, this module finds contents before it and the steps between. What is asked of an element besides its value is only
-//! that it was pushed late enough for what was put below it afterwards ([`Letter::pushed_from`]).
+//! The forward pass keeps sets; a witness needs one member. Given the contents after a return and the
+//! configurations before it, this module finds contents before it and the steps between. What is asked of an
+//! element besides its value is only that it was pushed late enough for what was put below it afterwards
+//! ([`Letter::pushed_from`]).
 //!
-//! Membership of the contents in a set is remembered per (prefix of the contents, node), so the deep part is walked once.
+//! Membership of the contents in a set is remembered per (prefix of the contents, node), so the deep part is
+//! walked once.
 
 use rustc_hash::FxHashMap;
 
@@ -162,7 +164,8 @@ impl Path {
         None
     }
 
-    /// The contents are what was left when some open pops had been run (and then `row`, if it is a pop). Finds which.
+    /// The contents are what was left when some open pops had been run (and then `row`, if it is a pop).
+    /// Finds which.
     fn undo_pops(&mut self, words: &Words, open: &Open, row: Row, before: &[Config]) -> Option<Choice> {
         let emptied = self.letters.is_empty();
         for config in before {

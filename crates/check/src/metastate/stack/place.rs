@@ -1,8 +1,9 @@
-//! Operations on all words of a set down to the elements pushed before some call: placing a push that returns, letting a
-//! stamp fade, choosing words.
+//! Operations on all words of a set down to the elements pushed before some call: placing a push that
+//! returns, letting a stamp fade, choosing words.
 //!
-//! Stamps never grow from the top down, so each stops at the first element stamped too early, and what lies below stays as it
-//! is. Each node is handled once, children first, with a list of what is still to do in place of recursion.
+//! Stamps never grow from the top down, so each stops at the first element stamped too early, and what lies
+//! below stays as it is. Each node is handled once, children first, with a list of what is still to do in
+//! place of recursion.
 
 use super::words::{Edge, NONE, Node, Words};
 
@@ -27,7 +28,8 @@ impl Words {
         self.insertions.clear();
     }
 
-    /// Places an element at every height it may have: on top, or just below an element stamped `from` or later.
+    /// Places an element at every height it may have: on top, or just below an element stamped `from` or
+    /// later.
     pub fn insert(&mut self, node: Node, how: Insertion) -> Node {
         self.transform(node, how.now, how)
     }

@@ -1,20 +1,21 @@
-//! One return: every configuration either had the operation already, or runs open operations that end in it, or dies.
+//! One return: every configuration either had the operation already, or runs open operations that end in it,
+//! or dies.
 //!
-//! A configuration is a set of open operations that took effect ([`Config::done`], and how many pending pops) with the
-//! set of possible contents. Everything is as lazy as can be:
+//! A configuration is a set of open operations that took effect ([`Config::done`], and how many pending pops)
+//! with the set of possible contents. Everything is as lazy as can be:
 //!
-//! - An open push is *not* in the contents before it returns. Until then it may have happened at any moment since
-//!   its call: just before any element that was pushed since then and still lies there (each carries the stamp of its
-//!   push), or on top. All these places are filled in at its return. It is used early only together with the
-//!   returning pop that takes it, at one instant.
+//! - An open push is *not* in the contents before it returns. Until then it may have happened at any moment
+//!   since its call: just before any element that was pushed since then and still lies there (each carries
+//!   the stamp of its push), or on top. All these places are filled in at its return. It is used early only
+//!   together with the returning pop that takes it, at one instant.
 //! - Open pops are run before a returning pop to uncover its value, before a returning empty pop to empty the
-//!   stack, and before a returning push x only if they reach below all elements pushed since x's call: else x could have been put lower and the
-//!   pops be run later.
+//!   stack, and before a returning push x only if they reach below all elements pushed since x's call: else x
+//!   could have been put lower and the pops be run later.
 //! - A pop that found the stack empty is done as soon as some configuration is empty.
 //!
-//! Stamps: the call of push x in gap g has the stamp g + 1. An element's stamp is the latest call before its push among the pushes
-//! that are open and not used up; what lies between two such calls is alike. When a push returns or is used, its stamp *fades* into the
-//! one before it, so equal futures are equal words.
+//! Stamps: the call of push x in gap g has the stamp g + 1. An element's stamp is the latest call before its
+//! push among the pushes that are open and not used up; what lies between two such calls is alike. When a
+//! push returns or is used, its stamp *fades* into the one before it, so equal futures are equal words.
 
 use super::open::{Kind, Open, Row, bits};
 use super::place::Insertion;
@@ -228,8 +229,8 @@ impl Stepper {
         }
     }
 
-    /// Runs each pop that may come next in `config`. `emit` is shown the outcome, and the part of it where the popped
-    /// element was stamped below `limit`, and may make a configuration for the result of the step.
+    /// Runs each pop that may come next in `config`. `emit` is shown the outcome, and the part of it where
+    /// the popped element was stamped below `limit`, and may make a configuration for the result of the step.
     fn pops_of(
         &mut self,
         words: &mut Words,
@@ -294,8 +295,8 @@ fn latest(open: &Open, done: u64) -> u32 {
     open.floating(done).max().unwrap_or(0)
 }
 
-/// The open pushes of `value` that a pop may use at once. Of two, using the one that returns first and was called
-/// last is better; if neither is both, both are tried.
+/// The open pushes of `value` that a pop may use at once. Of two, using the one that returns first and was
+/// called last is better; if neither is both, both are tried.
 fn partners(open: &Open, value: u32, done: u64) -> u64 {
     let all = bits(open.pushes & !done).filter(|&slot| open.row(slot).value == value);
     let free = all.fold(0u64, |set, slot| set | 1 << slot);

@@ -1,12 +1,14 @@
 //! Sets of possible contents, as hash-consed graphs read from the top.
 //!
-//! A *word* is one possible contents of the stack. A node stands for a set of words of one length: each edge is a top
-//! element and leads to the node of what may lie below it. Equal sets are equal nodes (the graph is a minimal
-//! deterministic automaton, built bottom up), so pushing is one new node, popping follows an edge, and uniting two
-//! sets stops where they meet. What lies deep is shared by everything above it and is never looked at.
+//! A *word* is one possible contents of the stack. A node stands for a set of words of one length: each edge
+//! is a top element and leads to the node of what may lie below it. Equal sets are equal nodes (the graph is
+//! a minimal deterministic automaton, built bottom up), so pushing is one new node, popping follows an edge,
+//! and uniting two sets stops where they meet. What lies deep is shared by everything above it and is never
+//! looked at.
 //!
-//! An element carries a *stamp*: roughly, when it was pushed (see [`super::step`] for what the numbers mean). Stamps never grow
-//! from the top down. Of two edges that differ in the stamp alone the later one is kept: it allows more.
+//! An element carries a *stamp*: roughly, when it was pushed (see [`super::step`] for what the numbers mean).
+//! Stamps never grow from the top down. Of two edges that differ in the stamp alone the later one is kept: it
+//! allows more.
 //!
 //! Nothing here recurses over the depth of a stack, which may be a million.
 
@@ -229,7 +231,8 @@ impl Words {
         needed
     }
 
-    /// Is every word of `a` also one of `b`, with stamps at least as late? May answer no where deep words differ.
+    /// Is every word of `a` also one of `b`, with stamps at least as late? May answer no where deep words
+    /// differ.
     pub fn included(&mut self, a: Node, b: Node) -> bool {
         self.included_within(a, b, 64)
     }

@@ -140,7 +140,8 @@ impl<'a> Build<'a> {
         true
     }
 
-    /// Draws a lesson from what went wrong, and takes back what was done since the moment it is about. False: nothing new is to be learnt.
+    /// Draws a lesson from what went wrong, and takes back what was done since the moment it is about. False:
+    /// nothing new is to be learnt.
     fn learn(&mut self) -> bool {
         let Some(Blame { late, early }) = self.lessons.blame.take() else { return false };
         let then = self.lessons.done_in[early as usize];
@@ -159,7 +160,8 @@ impl<'a> Build<'a> {
         true
     }
 
-    /// Something cannot take effect because of `value`, which is in its way: `op` should have come before it was pushed.
+    /// Something cannot take effect because of `value`, which is in its way: `op` should have come before it
+    /// was pushed.
     fn blame(&mut self, op: u32, value: u32) {
         let early = self.plan.items[value as usize].push;
         if early != NONE && op != NONE && self.lessons.blame.is_none() {
@@ -167,7 +169,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// A value cannot leave because of another, which lies nearer to the end: they should have been pushed the other way round.
+    /// A value cannot leave because of another, which lies nearer to the end: they should have been pushed
+    /// the other way round.
     fn blame_order(&mut self, value: u32, other: u32) {
         let items = &self.plan.items;
         let when = |push: u32| if push == NONE { 0 } else { self.lessons.done_as[push as usize] };
@@ -247,7 +250,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Makes `op` take effect now, with all it needs before it. If it cannot, some of that may have been done.
+    /// Makes `op` take effect now, with all it needs before it. If it cannot, some of that may have been
+    /// done.
     fn reach(&mut self, op: u32, depth: u32) -> bool {
         if self.done[op as usize] {
             return true;
@@ -440,7 +444,8 @@ impl<'a> Build<'a> {
 
 /// What was learnt from getting stuck: which operations go before which pushes.
 ///
-/// A lesson is a guess as all else here. Without it the push came first, and then lay in the way of the other operation until that returned.
+/// A lesson is a guess as all else here. Without it the push came first, and then lay in the way of the other
+/// operation until that returned.
 #[derive(Debug)]
 struct Lessons {
     blame: Option<Blame>,

@@ -1,9 +1,12 @@
 //! An order of a deque from its narrowed windows ([`super::windows`]).
 //!
-//! What goes through, what never leaves, and what needs emptiness is placed by a sweep ([`super::through`]). Elements that leave where they came from
-//! are peeled like a stack ([`crate::monitor::stack::peel`]), which leaves every gap free that is not covered. Inside one gap come pops of these first, then all that the sweep put there, then pushes of these.
+//! What goes through, what never leaves, and what needs emptiness is placed by a sweep ([`super::through`]).
+//! Elements that leave where they came from are peeled like a stack ([`crate::monitor::stack::peel`]), which
+//! leaves every gap free that is not covered. Inside one gap come pops of these first, then all that the
+//! sweep put there, then pushes of these.
 //!
-//! The result is tried on a deque right here, and given away only if it fits; the recheck judges it once more.
+//! The result is tried on a deque right here, and given away only if it fits; the recheck judges it once
+//! more.
 
 use std::collections::VecDeque;
 
@@ -35,7 +38,8 @@ enum Rank {
     Between,
 }
 
-/// Finds an order of a history that starts with an empty deque; `steps` is counted up by every gap that was gone through.
+/// Finds an order of a history that starts with an empty deque; `steps` is counted up by every gap that was
+/// gone through.
 pub(super) fn place(plan: &Plan, budget: &Budget, steps: &mut u64) -> Result<Placed, Stop> {
     if !plan.initial.is_empty() {
         return Ok(Placed::Unknown(None));

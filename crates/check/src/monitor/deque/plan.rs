@@ -65,7 +65,8 @@ pub(super) struct Plan {
     pub(super) initial: Vec<u32>,
     /// Are the parts of the initial contents in order?
     pub(super) starts_well: bool,
-    /// For each pop that found nothing, in order of gaps: the first gap of its window in which nothing is surely inside.
+    /// For each pop that found nothing, in order of gaps: the first gap of its window in which nothing is
+    /// surely inside.
     pub(super) empties: Vec<(u32, u32)>,
     /// A pop that found nothing and has no such gap.
     pub(super) covered: Option<u32>,
@@ -241,7 +242,8 @@ impl Plan {
         }
     }
 
-    /// Only these operations, all there are of each value; with nothing inside at first. They may be placed, but have no names.
+    /// Only these operations, all there are of each value; with nothing inside at first. They may be placed,
+    /// but have no names.
     pub(super) fn part(&self, mut kept: Vec<u32>) -> Plan {
         kept.sort_unstable();
         kept.dedup();

@@ -78,7 +78,8 @@ struct Refuter<'a> {
 }
 
 impl Refuter<'_> {
-    /// A pop that found nothing while something was inside all the time: the fewest values that cover its window.
+    /// A pop that found nothing while something was inside all the time: the fewest values that cover its
+    /// window.
     fn covered(&self, op: u32) -> Option<Violation> {
         let plan = self.plan;
         let (mut gap, last) = (plan.ops[op as usize].earliest, plan.ops[op as usize].latest);
@@ -123,7 +124,8 @@ impl Refuter<'_> {
 
     /// Operations of some units that have no order, if there are such.
     ///
-    /// Placing says at once of most sets whether they have one, so it makes them small; the frontier has the last word.
+    /// Placing says at once of most sets whether they have one, so it makes them small; the frontier has the
+    /// last word.
     fn core(&self, units: Vec<Vec<u32>>, always: &[u32]) -> Option<Vec<Operation>> {
         let frontier = |units: &[Vec<u32>]| self.is_wrong(units, always);
         if !always.is_empty() {

@@ -1,27 +1,33 @@
 //! When elements go through a deque, and when it is empty: a sweep over the gaps, depth first.
 //!
-//! Elements that leave where they came from (FF, BB) ask nothing of the sweep: they can be arranged so that there are none in any gap that no cover of theirs has
-//! ("Stack" in `docs/soundness.md`), so in each gap an end is *closed*, or it is open. What goes through, BF or FB, is pushed where its
-//! first end is open, popped where its second end is, first in, first out, and both kinds are never inside together. So all there is to know at a gap is which
-//! elements were pushed, and which of them, all of one kind, are in the queue. What costs nothing is done at once:
+//! Elements that leave where they came from (FF, BB) ask nothing of the sweep: they can be arranged so that
+//! there are none in any gap that no cover of theirs has ("Stack" in `docs/soundness.md`), so in each gap an
+//! end is *closed*, or it is open. What goes through, BF or FB, is pushed where its first end is open, popped
+//! where its second end is, first in, first out, and both kinds are never inside together. So all there is to
+//! know at a gap is which elements were pushed, and which of them, all of one kind, are in the queue. What
+//! costs nothing is done at once:
 //!
 //! - a pop at the head of the queue, with its end open;
-//! - with nothing in the queue and both ends open: every element that can be pushed and popped, and every pop that finds nothing;
+//! - with nothing in the queue and both ends open: every element that can be pushed and popped, and every pop
+//!   that finds nothing;
 //! - pushes of what never leaves, once nothing else is missing that they could block;
-//! - a push of what will be able to leave by the time at which the queue can be empty again. This time is the *level*.
+//! - a push of what will be able to leave by the time at which the queue can be empty again. This time is the
+//!   *level*.
 //!
-//! Moved to here, these leave all else as it is. So the one choice at a gap is to raise the level, by the push of an element that leaves only later,
-//! and how far: then whatever needs another level comes along. Last chances come first, to raise it no further than they ask is tried first.
-//! A level is too high if something that needs the queue to be empty has its last gap before it, or an element of the same kind that is
-//! not in the queue has to leave before it. Places that led nowhere are remembered by fingerprints.
+//! Moved to here, these leave all else as it is. So the one choice at a gap is to raise the level, by the
+//! push of an element that leaves only later, and how far: then whatever needs another level comes along.
+//! Last chances come first, to raise it no further than they ask is tried first. A level is too high if
+//! something that needs the queue to be empty has its last gap before it, or an element of the same kind that
+//! is not in the queue has to leave before it. Places that led nowhere are remembered by fingerprints.
 
 mod undo;
+
+use linpoint_history::rng::mix;
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use self::undo::mix;
 use super::build::Stuck;
 use super::plan::{NONE, Plan, What};
 use super::windows::{Class, Windows};
@@ -259,7 +265,8 @@ impl<'a> Through<'a> {
         self.dead.insert(before);
     }
 
-    /// Goes through one gap. False: it cannot be, this way. `choices` becomes the number of ways there are beside the first.
+    /// Goes through one gap. False: it cannot be, this way. `choices` becomes the number of ways there are
+    /// beside the first.
     fn step(&mut self, choice: u32, choices: &mut u32) -> bool {
         self.settle();
         if !self.extend(choice, choices) {

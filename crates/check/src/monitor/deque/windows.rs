@@ -1,17 +1,21 @@
 //! In which gaps each operation of a deque can take effect, as far as the others leave room.
 //!
-//! An element is of one of six classes: where it is pushed (front, back), and where it leaves (front, back, never). With the parts of
-//! [`super`], a run is legal iff
+//! An element is of one of six classes: where it is pushed (front, back), and where it leaves (front, back,
+//! never). With the parts of [`super`], a run is legal iff
 //!
 //! 1. elements that are pushed and leave at one end (FF, BB) are a stack among themselves;
 //! 2. elements that go through (BF, FB) are a queue among themselves;
-//! 3. BF is pushed while nothing is inside that leaves by the back or never, and popped while no FF is inside; FB the other way round;
-//! 4. what never leaves is pushed at the front while nothing is inside that leaves by the front; at the back the other way round;
+//! 3. BF is pushed while nothing is inside that leaves by the back or never, and popped while no FF is
+//!    inside; FB the other way round;
+//! 4. what never leaves is pushed at the front while nothing is inside that leaves by the front; at the back
+//!    the other way round;
 //! 5. a pop finds nothing while nothing is inside.
 //!
-//! An element is surely inside after the last gap of its push and before the first gap of its pop. So 3, 4 and 5 take gaps away from windows, which makes more elements surely
-//! inside; a pop comes no earlier than its push; and of two that go through, one surely pushed (popped) before the other, the same holds of their pops (pushes). This is repeated until nothing
-//! changes. Every step follows from the rules, so a window that becomes empty means that there is no order; but nobody is asked to believe that.
+//! An element is surely inside after the last gap of its push and before the first gap of its pop. So 3, 4
+//! and 5 take gaps away from windows, which makes more elements surely inside; a pop comes no earlier than
+//! its push; and of two that go through, one surely pushed (popped) before the other, the same holds of their
+//! pops (pushes). This is repeated until nothing changes. Every step follows from the rules, so a window that
+//! becomes empty means that there is no order; but nobody is asked to believe that.
 
 use super::plan::{End, Item, NONE, Part, Plan, What};
 use crate::engine::{Budget, Stop};
@@ -114,13 +118,15 @@ impl<'a> Windows<'a> {
         self.inside[gap as usize] & self.needs_empty(self.plan.ops[op as usize].what) == 0
     }
 
-    /// Can be nothing inside, in this gap, that was pushed at the front and leaves there (0), or at the back (1)?
+    /// Can be nothing inside, in this gap, that was pushed at the front and leaves there (0), or at the back
+    /// (1)?
     pub(super) fn is_open(&self, gap: u32, kind: usize) -> bool {
         let class = [FrontFront, BackBack][kind];
         self.inside[gap as usize] & class.bit() == 0
     }
 
-    /// The first gap from `gap` on, up to `last`, in which `op` may take effect; the one after `last` if there is none.
+    /// The first gap from `gap` on, up to `last`, in which `op` may take effect; the one after `last` if
+    /// there is none.
     fn next(&self, op: u32, gap: u32, last: u32) -> u32 {
         let needs = self.needs_empty(self.plan.ops[op as usize].what);
         (gap..=last).find(|&gap| self.inside[gap as usize] & needs == 0).unwrap_or(last + 1)

@@ -1,9 +1,10 @@
 //! Why the history of a key cannot be explained, in the operations that matter.
 //!
-//! From a linearizable history of a key these may be left out: single gets, whole chains, operations that found the key missing, and the
-//! end of the chain that comes last. What begins with the initial contents cannot be left out, since they are always there.
-//! So a core is one chain up to the operation that is wrong, or two clusters, whole where something has to follow them; of the gets
-//! only those that decide when a cluster takes place.
+//! From a linearizable history of a key these may be left out: single gets, whole chains, operations that
+//! found the key missing, and the end of the chain that comes last. What begins with the initial contents
+//! cannot be left out, since they are always there. So a core is one chain up to the operation that is wrong,
+//! or two clusters, whole where something has to follow them; of the gets only those that decide when a
+//! cluster takes place.
 
 use linpoint_history::Operation;
 use linpoint_history::specs::codes::map;
@@ -105,7 +106,8 @@ impl MapMonitor {
         let mut rows = Vec::new();
         links.walk(start, &mut 0, |row| rows.push(row));
         if zone.is_open() {
-            // Its first return shows that it has begun; where the other has no end either, any beginning does.
+            // Its first return shows that it has begun; where the other has no end either, any beginning
+            // does.
             let begun = if other_is_open { rows.first().copied() } else { zone.first.checked_sub(1) };
             let keep: Vec<u32> = begun.filter(|_| zone.first > 0).into_iter().collect();
             return self.part(links, start, &keep, Extent::Beginning);

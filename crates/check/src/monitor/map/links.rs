@@ -1,8 +1,9 @@
 //! Which insertion each answer of a key rests on.
 //!
-//! A value nobody found needs no number among the symbols, and may have none. Operations that never returned: a `get` is left
-//! out; so is an `insert` whose value nobody found, since every operation on a key answers what it found, so that nothing
-//! could come after it. An `insert` whose value was found is left to other engines, as its own answer is missing.
+//! A value nobody found needs no number among the symbols, and may have none. Operations that never returned:
+//! a `get` is left out; so is an `insert` whose value nobody found, since every operation on a key answers
+//! what it found, so that nothing could come after it. An `insert` whose value was found is left to other
+//! engines, as its own answer is missing.
 
 use linpoint_history::specs::codes::map;
 use linpoint_history::{Operation, Value, ValueId};
@@ -127,7 +128,8 @@ impl Links {
         Ok(Ok(()))
     }
 
-    /// Gives the rows of a chain in their order, and adds to `values` how many values it has. Does a removal end it?
+    /// Gives the rows of a chain in their order, and adds to `values` how many values it has. Does a removal
+    /// end it?
     pub(super) fn walk(&self, start: u32, values: &mut usize, mut give: impl FnMut(u32)) -> bool {
         let mut value = start;
         loop {

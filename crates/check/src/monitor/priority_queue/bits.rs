@@ -1,7 +1,8 @@
-//! Small integers, the least and the greatest at hand: a bit for each, and a bit for each word of bits that is not empty, and so on.
+//! Small integers, the least and the greatest at hand: a bit for each, and a bit for each word of bits that
+//! is not empty, and so on.
 //!
-//! A 64-ary trie without pointers: every step is a count of zeros, and none is a branch that depends on the data, unlike in a
-//! heap. A bit a value of the range, and a little more.
+//! A 64-ary trie without pointers: every step is a count of zeros, and none is a branch that depends on the
+//! data, unlike in a heap. A bit a value of the range, and a little more.
 
 /// A set of integers below [`Bits::LIMIT`].
 #[derive(Debug, Default)]

@@ -34,8 +34,9 @@ impl Order {
 
 /// Values with their places, the one that leaves first on top.
 ///
-/// A plain binary heap; the standard one cannot ask [`Symbols`]. An item is a word: the value, turned round where the greatest leaves first, then
-/// the place. As long as all values are small integers, words compare as items do.
+/// A plain binary heap; the standard one cannot ask [`Symbols`]. An item is a word: the value, turned round
+/// where the greatest leaves first, then the place. As long as all values are small integers, words compare
+/// as items do.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
     pub order: Order,
@@ -114,7 +115,8 @@ fn rise(items: &mut [u64], mut hole: usize, item: u64, before: impl Fn(u64, u64)
     items[hole] = item;
 }
 
-/// Puts `last` in the top's stead: the hole sinks to a leaf along the first children, then `last`, which belongs near a leaf, rises.
+/// Puts `last` in the top's stead: the hole sinks to a leaf along the first children, then `last`, which
+/// belongs near a leaf, rises.
 #[inline]
 fn replace_top(items: &mut [u64], last: u64, before: impl Fn(u64, u64) -> bool) {
     if items.is_empty() {

@@ -1,7 +1,8 @@
 //! Which values are surely inside, and which of them leaves first.
 //!
-//! Small integers, which is what priorities nearly always are, stand as [`Bits`] and go when their removal is called. Others stand in a [`Heap`]
-//! with the place of their element, which says whether they are still inside: there, what left is dropped when it comes to the top.
+//! Small integers, which is what priorities nearly always are, stand as [`Bits`] and go when their removal is
+//! called. Others stand in a [`Heap`] with the place of their element, which says whether they are still
+//! inside: there, what left is dropped when it comes to the top.
 
 use linpoint_history::{Symbols, ValueId};
 

@@ -84,8 +84,9 @@ impl Sweep {
     }
 }
 
-/// The violation behind a failure where removals never returned: they, and enough left-overs to keep them busy, belong to the
-/// core. It is decided again by a monitor of its own; if it should not stand alone, no core is given.
+/// The violation behind a failure where removals never returned: they, and enough left-overs to keep them
+/// busy, belong to the core. It is decided again by a monitor of its own; if it should not stand alone, no
+/// core is given.
 pub(super) fn refute_with_pending(
     cx: &Context<'_>,
     timeline: &Timeline,
@@ -118,7 +119,8 @@ pub(super) fn refute_with_pending(
     }
     // They may also have taken what the queue began with, which is no row.
     if !cx.spec.initial.is_null() || !is_wrong(cx, &violation.core) {
-        // Another choice may get past this return and fail at a later one: only the whole is known to be wrong.
+        // Another choice may get past this return and fail at a later one: only the whole is known to be
+        // wrong.
         violation.core.clear();
         violation.reason.clear();
         violation.at = OpId(timeline.end().saturating_sub(1));

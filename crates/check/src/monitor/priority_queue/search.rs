@@ -1,12 +1,13 @@
 //! Which removal that never returned takes which left-over value: a narrow search.
 //!
-//! No fixed rule is right (matching by insertion fails on one history, by priority on another), but what fails says where to look. Run
-//! without giving anything to anybody; if that passes, fine. Else some removal or "empty" w is covered. Among the left-overs that
-//! may cover w, the one inserted first *must* be given away in every solution: w's gap lies after its insertion, since
-//! before it nothing has changed. It goes to one of the removals called by then, latest first; those called before
-//! it was inserted are alike, and only the latest of them is tried. A branch is given up when it fails even with all other
-//! left-overs gone as early as can be. Whether the problem is polynomial in the number of such removals is not known to us, so the search
-//! counts its steps and gives up honestly.
+//! No fixed rule is right (matching by insertion fails on one history, by priority on another), but what
+//! fails says where to look. Run without giving anything to anybody; if that passes, fine. Else some removal
+//! or "empty" w is covered. Among the left-overs that may cover w, the one inserted first *must* be given
+//! away in every solution: w's gap lies after its insertion, since before it nothing has changed. It goes to
+//! one of the removals called by then, latest first; those called before it was inserted are alike, and only
+//! the latest of them is tried. A branch is given up when it fails even with all other left-overs gone as
+//! early as can be. Whether the problem is polynomial in the number of such removals is not known to us, so
+//! the search counts its steps and gives up honestly.
 
 use linpoint_history::specs::codes::priority_queue::{INSERT, REMOVE};
 use linpoint_history::{Operation, Value, ValueId};

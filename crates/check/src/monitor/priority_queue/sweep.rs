@@ -1,8 +1,8 @@
 //! One pass over a priority queue's history, with the pending removals given to values beforehand.
 //!
-//! See the [module above](super) for why this is right. In every gap: what is called becomes known; if a removal or an "empty" is waiting, the
-//! least value that is surely inside is looked up, and everything that may take effect before it does; then one
-//! operation returns.
+//! See the [module above](super) for why this is right. In every gap: what is called becomes known; if a
+//! removal or an "empty" is waiting, the least value that is surely inside is looked up, and everything that
+//! may take effect before it does; then one operation returns.
 
 use linpoint_history::specs::codes::priority_queue::{INSERT, REMOVE};
 use linpoint_history::{Kind, Operation, ProcessId, ValueId};
@@ -18,7 +18,8 @@ use crate::monitor::values::{Seen, ValueTable};
 use crate::monitor::{initial_contents, inserted_twice};
 use crate::timeline::{OpId, Timeline};
 
-/// What left-over values are given to removals that never returned: the gap of the call, and the removal ([`NONE`]: any).
+/// What left-over values are given to removals that never returned: the gap of the call, and the removal
+/// ([`NONE`]: any).
 pub(super) type Given = FxHashMap<ValueId, (u32, u32)>;
 
 /// A pass under way.
@@ -36,7 +37,8 @@ pub(super) struct Sweep {
     pub waiting: Vec<Waiting>,
     /// Answers "empty" that have not taken effect.
     empties: Vec<u32>,
-    /// For operations that have not returned and did not take effect: where the value of an insertion is, and something for a removal.
+    /// For operations that have not returned and did not take effect: where the value of an insertion is, and
+    /// something for a removal.
     notes: Notes,
     /// Did two removals of one value wait?
     repeated: bool,
@@ -400,11 +402,13 @@ impl Sweep {
         self.removal_returns(timeline, row)
     }
 
-    /// A removal returns. If it did not take effect that is an error, unless its value may yet be inserted again.
+    /// A removal returns. If it did not take effect that is an error, unless its value may yet be inserted
+    /// again.
     #[cold]
     fn removal_returns(&mut self, timeline: &Timeline, row: &Operation) -> Result<(), Failure> {
         let gap = self.gap;
-        // No insertion of it was called by now: whoever else removes the value, one that is called later comes too late for this removal.
+        // No insertion of it was called by now: whoever else removes the value, one that is called later
+        // comes too late for this removal.
         if let Seen::At(place) = self.values.get(row.result.0)
             && self.elements.get(place).earliest == u32::MAX
         {
@@ -418,7 +422,8 @@ impl Sweep {
             return Err(if inserted { Failure::Covered(*waiting) } else { Failure::NotInserted });
         }
         if repeated {
-            // Until the other removal returns, its value might be inserted again, and then this is not for us.
+            // Until the other removal returns, its value might be inserted again, and then this is not for
+            // us.
             let ahead = (gap + 1..timeline.end()).map(OpId).find(|&id| {
                 let op = timeline.op(id);
                 timeline.earliest(id) <= gap && op.op() == REMOVE && op.result == row.result

@@ -9,7 +9,8 @@ use crate::monitor::cover::{Cover, fewest};
 use crate::timeline::{OpId, Timeline};
 
 impl QueueMonitor {
-    /// The value at `slot` was enqueued before that of the dequeue that returns in this gap, and is still inside.
+    /// The value at `slot` was enqueued before that of the dequeue that returns in this gap, and is still
+    /// inside.
     #[cold]
     pub(super) fn wrong_order(&self, cx: &Context<'_>, timeline: &Timeline, slot: u32) -> Stop {
         let row = timeline.op(OpId(self.gap));
@@ -112,8 +113,8 @@ impl QueueMonitor {
         self.violated(core, format!("dequeue -> empty is impossible: {inside}"))
     }
 
-    /// All covers that begin by `gap` and can matter. What nobody dequeued goes to the pending dequeues, the oldest to the first; of
-    /// what is left after that, the oldest covers most.
+    /// All covers that begin by `gap` and can matter. What nobody dequeued goes to the pending dequeues, the
+    /// oldest to the first; of what is left after that, the oldest covers most.
     fn covers(&self, timeline: &Timeline, gap: u32) -> Vec<Cover> {
         let mut covers: Vec<Cover> = self.past.iter().copied().collect();
         let mut removals = self.removals[self.removals_used..].iter();

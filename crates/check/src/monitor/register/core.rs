@@ -1,6 +1,7 @@
-//! Why a register's history cannot be explained, in at most six operations: two clusters, each cut down to its write, the
-//! operation that returned first and the one called last. Whole clusters and single reads may be left out of a
-//! linearizable history without harm, so what these few rows contradict, the history contradicts.
+//! Why a register's history cannot be explained, in at most six operations: two clusters, each cut down to
+//! its write, the operation that returned first and the one called last. Whole clusters and single reads may
+//! be left out of a linearizable history without harm, so what these few rows contradict, the history
+//! contradicts.
 
 use linpoint_history::{Operation, ValueId};
 use rustc_hash::FxHashMap;
@@ -66,7 +67,8 @@ impl Known {
     }
 }
 
-/// A read of a value that the register cannot hold any more. If its rows were released long ago, no core is given.
+/// A read of a value that the register cannot hold any more. If its rows were released long ago, no core is
+/// given.
 pub(super) fn stale_read(
     cx: &Context<'_>,
     timeline: &Timeline,

@@ -1,9 +1,10 @@
 //! Why a value's operations cannot be explained, in few of them.
 //!
-//! At a moment at which no operation that changes the value is open, its count is certain: so many were added, so many taken.
-//! Everything before such a moment may be replaced by as many adds as the count (for a value that was there at first: by as many
-//! takes as it lacks). Operations open when the contradiction shows become pending, and reads may be left out at will. The latest such moment
-//! that still gives a contradiction is chosen, and reads are left out as long as it stays one.
+//! At a moment at which no operation that changes the value is open, its count is certain: so many were
+//! added, so many taken. Everything before such a moment may be replaced by as many adds as the count (for a
+//! value that was there at first: by as many takes as it lacks). Operations open when the contradiction shows
+//! become pending, and reads may be left out at will. The latest such moment that still gives a contradiction
+//! is chosen, and reads are left out as long as it stays one.
 
 use linpoint_history::specs::codes::set;
 use linpoint_history::{Kind, OpCode, Operation, ProcessId, ValueId};
@@ -49,13 +50,15 @@ impl SetMonitor {
             let core = self.since(cx, &rows, &changes, at, cut)?;
             violated(cx, &core).then(|| without_reads(cx, core))
         });
-        // The operation alone is enough where the element is known to be absent, but says little: show how it left.
+        // The operation alone is enough where the element is known to be absent, but says little: show how it
+        // left.
         let first = cores.next()?;
         let told = |core: &Vec<Operation>| core.len() > first.len() && core.len() <= 4;
         Some(if first.len() == 1 { cores.find(told).unwrap_or(first) } else { first })
     }
 
-    /// The rows from a moment on at which the count is certain, and rows that bring it about; if they are known.
+    /// The rows from a moment on at which the count is certain, and rows that bring it about; if they are
+    /// known.
     fn since(
         &self,
         cx: &Context<'_>,

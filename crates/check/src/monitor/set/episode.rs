@@ -1,4 +1,5 @@
-//! The open operations of one value, from the first call to the last return, and the configurations that explain them.
+//! The open operations of one value, from the first call to the last return, and the configurations that
+//! explain them.
 
 use crate::engine::Stop;
 use crate::timeline::OpId;
@@ -68,8 +69,8 @@ impl Episode {
         (self.open == [0; 4]).then(|| self.configurations[0].count)
     }
 
-    /// Takes note of a call, unless there is only one configuration and the operation is satisfied in it at once: then
-    /// the answer is true.
+    /// Takes note of a call, unless there is only one configuration and the operation is satisfied in it at
+    /// once: then the answer is true.
     #[inline]
     pub fn called(&mut self, id: OpId, role: Role, now: u32) -> Result<bool, Stop> {
         if self.configurations.len() == 1 && role.is_satisfied(self.configurations[0].count) {

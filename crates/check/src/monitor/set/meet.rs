@@ -1,4 +1,5 @@
-//! Rows are met, in order of return, before they are explained: which value, what role, and whether another operation on the value overlaps.
+//! Rows are met, in order of return, before they are explained: which value, what role, and whether another
+//! operation on the value overlaps.
 
 use std::cmp::Reverse;
 
@@ -9,7 +10,8 @@ use super::{Element, NONE, SetMonitor};
 use crate::engine::{Context, Stop};
 use crate::timeline::{OpId, Timeline};
 
-/// Values that perhaps are over: noted without asking, since the answer is anybody's guess, and looked at later.
+/// Values that perhaps are over: noted without asking, since the answer is anybody's guess, and looked at
+/// later.
 #[derive(Debug)]
 pub(super) struct Over {
     pub noted: Box<[(ValueId, u32)]>,
@@ -136,7 +138,8 @@ impl SetMonitor {
         }
     }
 
-    /// Forgets those of the values noted as over that have nothing open and nothing to come, and are in the collection as often as at first.
+    /// Forgets those of the values noted as over that have nothing open and nothing to come, and are in the
+    /// collection as often as at first.
     pub(super) fn forget_over(&mut self) {
         for index in 0..std::mem::take(&mut self.over.count) {
             let (value, place) = self.over.noted[index];

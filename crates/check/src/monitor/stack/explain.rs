@@ -1,8 +1,9 @@
 //! Why a history cannot be explained: few operations that already cannot, and a sentence.
 //!
-//! The windows say that something is wrong; their survivors carry windows that were cut down by values long gone. So the rows that are still at
-//! hand are decided once more, all at once and with their full windows, and the fewest covers that span a stuck block are the core. If
-//! rows were released that the contradiction needs, nothing is found, and the core stays empty.
+//! The windows say that something is wrong; their survivors carry windows that were cut down by values long
+//! gone. So the rows that are still at hand are decided once more, all at once and with their full windows,
+//! and the fewest covers that span a stuck block are the core. If rows were released that the contradiction
+//! needs, nothing is found, and the core stays empty.
 
 use linpoint_history::{Operation, Symbols, ValueId};
 use rustc_hash::FxHashMap;
@@ -32,9 +33,10 @@ pub struct Explanation {
 /// The end of time: nothing that is inside then is ever popped.
 pub const END: u32 = u32::MAX - 1;
 
-/// Decides what returned before `limit` and explains what is wrong with it, if the entries show it. What is popped later counts as
-/// inside for ever: its pop is called after the `limit`, which no covered pop straddles.
-/// With pending pops, `taken` is the first gap in which one may take effect: what nobody popped counts as taken then.
+/// Decides what returned before `limit` and explains what is wrong with it, if the entries show it. What is
+/// popped later counts as inside for ever: its pop is called after the `limit`, which no covered pop
+/// straddles. With pending pops, `taken` is the first gap in which one may take effect: what nobody popped
+/// counts as taken then.
 pub fn explain(entries: &[Entry], limit: u32, taken: Option<u32>, symbols: &Symbols) -> Option<Explanation> {
     let values = Values { taken: taken.unwrap_or(END), ..Values::of(entries, limit) };
     let mut items = values.items(entries);

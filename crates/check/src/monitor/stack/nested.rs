@@ -1,10 +1,10 @@
 //! The peel of deeply nested values, O(n log n): for when [`super::peel`] would need too many rounds.
 //!
-//! Free gaps only ever grow in number, and a value can go once a free gap lies in its push window and another in its pop
-//! window. Only gaps that end a push window or begin a pop window can be next to a block, so these are the positions. Three trees:
-//! how many covers lie on each position (add over a range, find a zero); for each push window the least position it
-//! begins at, in order of where it ends, to find the windows a new free gap lies in; and the mirror image for pop windows.
-//! Each window and each gap is found once.
+//! Free gaps only ever grow in number, and a value can go once a free gap lies in its push window and another
+//! in its pop window. Only gaps that end a push window or begin a pop window can be next to a block, so these
+//! are the positions. Three trees: how many covers lie on each position (add over a range, find a zero); for
+//! each push window the least position it begins at, in order of where it ends, to find the windows a new
+//! free gap lies in; and the mirror image for pop windows. Each window and each gap is found once.
 
 use std::collections::BTreeSet;
 

@@ -1,28 +1,30 @@
 //! Which pop took which push, found row by row in order of return.
 //!
-//! The pushes that have returned and whose values no returned pop took are kept in order of return. In a history that can be
-//! explained a pop takes one of the last few of them, so it is found by looking back from the end; no table of values is needed beyond
-//! the set of all values seen (unless pops reach far down: [`Deep`]). A pop whose value is not among the returned pushes waits for a push that is still open.
+//! The pushes that have returned and whose values no returned pop took are kept in order of return. In a
+//! history that can be explained a pop takes one of the last few of them, so it is found by looking back from
+//! the end; no table of values is needed beyond the set of all values seen (unless pops reach far down:
+//! [`Deep`]). A pop whose value is not among the returned pushes waits for a push that is still open.
 //!
-//! Rows are read as far as they are loaded, beyond what must be explained, so that the push of a value that went in and out in one
-//! instant knows its pop when its own turn comes.
+//! Rows are read as far as they are loaded, beyond what must be explained, so that the push of a value that
+//! went in and out in one instant knows its pop when its own turn comes.
 
 use linpoint_history::{Operation, ValueId};
 use rustc_hash::FxHashMap;
 
 use crate::monitor::seen::Seen;
 
-/// What is remembered of a row until its window is done. The numbers of rows and gaps are shifted by the number of elements the
-/// stack starts with, which count as pushed one after another in the gaps before.
+/// What is remembered of a row until its window is done. The numbers of rows and gaps are shifted by the
+/// number of elements the stack starts with, which count as pushed one after another in the gaps before.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// The first gap the operation may take effect in; the last is its number.
     pub earliest: u32,
-    /// The other operation of its value, [`NONE`] or a pending push; for a pop that found the stack empty, the next such pop
-    /// with the same `earliest`.
+    /// The other operation of its value, [`NONE`] or a pending push; for a pop that found the stack empty,
+    /// the next such pop with the same `earliest`.
     pub mate: u32,
     pub kind: Kind,
-    /// Of the gap with this number: the last return of a pop, of a value that was surely inside for a gap, called in it.
+    /// Of the gap with this number: the last return of a pop, of a value that was surely inside for a gap,
+    /// called in it.
     pub reach: u32,
     /// Of the gap with this number: the last pop called in it that found the stack empty.
     pub empties: u32,
@@ -64,7 +66,8 @@ pub struct Pairs {
     /// Pops whose push has not returned.
     waiting: FxHashMap<ValueId, u32>,
     seen: Seen,
-    /// Pending pushes by value: their place among the pending operations, and the first gap they may take effect in.
+    /// Pending pushes by value: their place among the pending operations, and the first gap they may take
+    /// effect in.
     pending: FxHashMap<ValueId, (u32, u32)>,
     /// Pending pushes whose value was popped, and by which pop.
     taken: FxHashMap<ValueId, u32>,
@@ -190,7 +193,8 @@ impl Pairs {
         }
     }
 
-    /// All pushes called before the return of `below` are known: the pops before it that wait took pending pushes, or none.
+    /// All pushes called before the return of `below` are known: the pops before it that wait took pending
+    /// pushes, or none.
     pub fn settle(&mut self, below: u32) -> Result<(), Odd> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -233,8 +237,8 @@ const NEAR: usize = 32;
 /// How far back it looks before it asks for a table.
 const FAR: usize = 256;
 
-/// A table of the pushes far down, made when a pop first asks for one: a history in which this happens often is wrong, or has
-/// hundreds of processes. What is taken leaves a `null` behind, until that is half of all.
+/// A table of the pushes far down, made when a pop first asks for one: a history in which this happens often
+/// is wrong, or has hundreds of processes. What is taken leaves a `null` behind, until that is half of all.
 #[derive(Clone, Debug, Default)]
 struct Deep {
     numbers: FxHashMap<ValueId, u32>,

@@ -1,20 +1,22 @@
 //! The greedy peel: which values can be taken away from the bottom, one after another, until none is left?
 //!
-//! Each value is surely inside in the gaps between its push window and its pop window: its *cover*. In a maximal block of
-//! covered gaps the stack is never empty, so one and the same element lies at the bottom throughout: it is pushed at or before the
-//! free gap left of the block and popped at or after the free gap right of it. Conversely any value whose windows reach both
-//! of these gaps can be wrapped around everything else in the block. So: take away all values that reach both sides of their
-//! block; what remains falls into smaller blocks; repeat. A block in which nobody reaches both sides is a violation.
+//! Each value is surely inside in the gaps between its push window and its pop window: its *cover*. In a
+//! maximal block of covered gaps the stack is never empty, so one and the same element lies at the bottom
+//! throughout: it is pushed at or before the free gap left of the block and popped at or after the free gap
+//! right of it. Conversely any value whose windows reach both of these gaps can be wrapped around everything
+//! else in the block. So: take away all values that reach both sides of their block; what remains falls into
+//! smaller blocks; repeat. A block in which nobody reaches both sides is a violation.
 //!
-//! All values taken from one block in one round are wrapped around it at the same two gaps, in any order. Items are kept
-//! sorted by the end of their push window, so a round is one sweep. The number of rounds is the depth of nesting, which
-//! is small in small windows; when it is not, the rest goes to [`super::nested`].
+//! All values taken from one block in one round are wrapped around it at the same two gaps, in any order.
+//! Items are kept sorted by the end of their push window, so a round is one sweep. The number of rounds is
+//! the depth of nesting, which is small in small windows; when it is not, the rest goes to [`super::nested`].
 //!
 //! Taking values away until none is left is the decrease-and-conquer of Lee & Mathur (2025).
 
 use super::nested;
 
-/// A value: its push may take effect in the gaps `first..=left`, its pop in `right..=last`, and `left < right`.
+/// A value: its push may take effect in the gaps `first..=left`, its pop in `right..=last`, and `left <
+/// right`.
 #[derive(Clone, Copy, Debug)]
 pub struct Item {
     pub first: u32,
@@ -46,7 +48,8 @@ pub struct Stuck {
     pub items: Vec<Item>,
 }
 
-/// Peels `items`, which are sorted by `left` and used up. `order` gets them outermost first, `blocks` the blocks of all of them.
+/// Peels `items`, which are sorted by `left` and used up. `order` gets them outermost first, `blocks` the
+/// blocks of all of them.
 pub fn peel(items: &mut Vec<Item>, order: &mut Vec<Peeled>, blocks: &mut Vec<Block>) -> Result<(), Stuck> {
     let mut patience = 4096 + 12 * items.len();
     round(items, order, |block| blocks.push(block))?;
@@ -102,8 +105,8 @@ pub fn free(blocks: &[Block], gap: u32) -> u32 {
     }
 }
 
-/// The fewest items whose covers span the whole of a stuck block. None of them reaches both sides of it, and their covers
-/// make the same block, so they alone are stuck.
+/// The fewest items whose covers span the whole of a stuck block. None of them reaches both sides of it, and
+/// their covers make the same block, so they alone are stuck.
 pub fn fewest(items: &[Item]) -> Vec<Item> {
     let Some(end) = items.iter().map(|item| item.right).max() else { return Vec::new() };
     span(items, items[0].left + 1, end - 1)

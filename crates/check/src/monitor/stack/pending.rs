@@ -1,11 +1,12 @@
 //! Pending pops: which of the values left inside did they take, if that is needed?
 //!
-//! A pop that never answered may have taken any value that nobody else popped. That only helps: the value is then surely inside only until
-//! the pop was called. No fixed rule for who takes what is right, so this is a search, but a narrow one. Decide
-//! with nothing taken. If that fails at a pop that found the stack empty, then of the left-overs pushed before its end the one whose push
-//! returned first must be taken; if it fails in a stuck block, the one of that block. If it fails even with all left-overs taken
-//! by the earliest pending pop, there is no solution below here. Else try the pending pops for that value: all those called before its push
-//! returned serve alike, so the latest of them first, then the others as they were called.
+//! A pop that never answered may have taken any value that nobody else popped. That only helps: the value is
+//! then surely inside only until the pop was called. No fixed rule for who takes what is right, so this is a
+//! search, but a narrow one. Decide with nothing taken. If that fails at a pop that found the stack empty,
+//! then of the left-overs pushed before its end the one whose push returned first must be taken; if it fails
+//! in a stuck block, the one of that block. If it fails even with all left-overs taken by the earliest
+//! pending pop, there is no solution below here. Else try the pending pops for that value: all those called
+//! before its push returned serve alike, so the latest of them first, then the others as they were called.
 //!
 //! Whether this can take long is not known to us; after [`NODES`] attempts it gives up.
 

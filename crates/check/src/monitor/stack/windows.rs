@@ -1,15 +1,18 @@
-//! A stack in windows: everything popped before a pop-quiescent gap is decided, explained and forgotten there.
+//! A stack in windows: everything popped before a pop-quiescent gap is decided, explained and forgotten
+//! there.
 //!
-//! A gap T is *pop-quiescent* if no pop of a covered value may take effect on both sides of it. Let C be the values popped before T. C is
-//! popped before all others, so it always lies above them: it can be peeled alone, and a push that outlives T can only
-//! take effect in a gap that C leaves free. Of these only the last one at or before the push's return can matter (see
-//! `docs/soundness.md`), so a survivor is its row, its window and that one gap, its *hole*. When a value leaves from the middle, what
-//! survives above it was pushed concurrently with it and moves to its hole, or cannot, which is a violation.
+//! A gap T is *pop-quiescent* if no pop of a covered value may take effect on both sides of it. Let C be the
+//! values popped before T. C is popped before all others, so it always lies above them: it can be peeled
+//! alone, and a push that outlives T can only take effect in a gap that C leaves free. Of these only the last
+//! one at or before the push's return can matter (see `docs/soundness.md`), so a survivor is its row, its
+//! window and that one gap, its *hole*. When a value leaves from the middle, what survives above it was
+//! pushed concurrently with it and moves to its hole, or cannot, which is a violation.
 //!
 //! The holes are at the same time the places in the witness where the pushes of survivors will be put.
 //!
-//! Invariants between windows: survivors are sorted by number, and so are their holes; `holes` are exactly the gaps, other than
-//! the last one and those of the initial elements, that are some survivor's hole; gap `done - 1` is free of covers of C.
+//! Invariants between windows: survivors are sorted by number, and so are their holes; `holes` are exactly
+//! the gaps, other than the last one and those of the initial elements, that are some survivor's hole; gap
+//! `done - 1` is free of covers of C.
 
 use linpoint_history::specs::codes::stack::PUSH;
 use linpoint_history::{KeyId, Operation, ProcessId, ValueId};
@@ -97,7 +100,8 @@ pub struct Windows {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     pub(super) popped: Vec<Popped>,
-    /// Survivors of earlier windows that were popped in this one: what is wrong with it is explained from them, too.
+    /// Survivors of earlier windows that were popped in this one: what is wrong with it is explained from
+    /// them, too.
     gone: Vec<Survivor>,
     pub(super) fresh: Vec<u32>,
     pub(super) items: Vec<Item>,
@@ -120,8 +124,8 @@ pub(super) struct Popped {
     pub(super) at: u32,
 }
 
-/// Windows are made at least this long, where that is possible: their fixed cost is spread, and what goes in and out within one needs no
-/// hole.
+/// Windows are made at least this long, where that is possible: their fixed cost is spread, and what goes in
+/// and out within one needs no hole.
 const ROWS: u32 = 384;
 /// In place of an operation: a hole.
 const HOLE: u32 = u32::MAX;
@@ -304,8 +308,8 @@ impl Windows {
         }
     }
 
-    /// Takes the values popped in this window from the survivors, puts their pushes into holes, moves what survives above
-    /// them, and adds this window's survivors.
+    /// Takes the values popped in this window from the survivors, puts their pushes into holes, moves what
+    /// survives above them, and adds this window's survivors.
     fn update_survivors(&mut self, pairs: &Pairs, rows: Rows<'_>, out: &mut Witness) -> Result<(), Wrong> {
         let scratch = &mut self.scratch;
         if let Some(deepest) = scratch.popped.first().filter(|popped| popped.at != NONE) {
@@ -367,7 +371,8 @@ impl Windows {
         Ok(())
     }
 
-    /// A pop may have found the stack empty in a gap that neither this window's values nor the survivors cover.
+    /// A pop may have found the stack empty in a gap that neither this window's values nor the survivors
+    /// cover.
     fn place_empties(&mut self) -> Result<(), Wrong> {
         let bottom = self.survivors.first().map_or(u32::MAX, |survivor| survivor.number);
         let (done, gap) = (self.done, self.gap);
@@ -391,8 +396,9 @@ impl Windows {
         late.map_or(Ok(()), |at| Err(Wrong { at }))
     }
 
-    /// Writes the window's order: gap by gap, in a gap pops innermost first, empties, instants, the hole, pushes outermost
-    /// first. The first gap is the last one of the window before, of which all up to the hole is written already.
+    /// Writes the window's order: gap by gap, in a gap pops innermost first, empties, instants, the hole,
+    /// pushes outermost first. The first gap is the last one of the window before, of which all up to the
+    /// hole is written already.
     fn write(&mut self, out: &mut Witness) {
         let scratch = &mut self.scratch;
         let start = self.done - 1;

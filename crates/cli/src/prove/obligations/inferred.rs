@@ -1,4 +1,5 @@
-//! What was found besides invariants, in words: linearization points, and what the abstraction must not see yet.
+//! What was found besides invariants, in words: linearization points, and what the abstraction must not see
+//! yet.
 
 use linpoint_lang::Program;
 use linpoint_lang::program::{NONE, NodeId};

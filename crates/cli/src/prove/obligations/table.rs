@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use linpoint_lang::Program;
 use linpoint_lang::flow::live_locals;
 use linpoint_lang::program::{NONE, Slot, Type};
 use linpoint_lang::span::line_column;
+use linpoint_prove::diagnosis::{self, Diagnosis};
 use linpoint_prove::graph::{Graph, Step, label};
 use linpoint_prove::obligation::{Kind, Obligation};
 use linpoint_prove::scene::{Picture, Shown};
 use linpoint_prove::{Decided, Outcome, Report};
 
-use super::looked::{self, Looked};
+use super::found;
 
 /// The columns of the table.
 pub const COLUMNS: [Kind; 5] = [Kind::Safe, Kind::Invariant, Kind::Others, Kind::Effect, Kind::Status];
@@ -61,7 +61,7 @@ fn arrow(program: &Program, text: &str, graph: &Graph, step: &Step) -> String {
 }
 
 /// All obligations: a line a step, a column a kind; then every one that is open, drawn.
-pub fn table(program: &Program, text: &str, report: &Report, looked: &[Looked]) -> String {
+pub fn table(program: &Program, text: &str, report: &Report, looked: &[Diagnosis]) -> String {
     let Some(graph) = &report.graph else { return String::new() };
     let mut rows: BTreeMap<(u8, usize), Vec<&Decided>> = BTreeMap::new();
     for decided in &report.decided {
@@ -97,7 +97,7 @@ pub fn table(program: &Program, text: &str, report: &Report, looked: &[Looked]) 
         let _ = writeln!(out, "{took:>9.0}{instances:>11}");
     }
     out.push('\n');
-    let open: Vec<&Decided> = looked::open(report).collect();
+    let open: Vec<&Decided> = diagnosis::open(report).collect();
     for (decided, looked) in open.iter().zip(looked) {
         let (step, other) = names(program, text, graph, decided);
         let other = other.map_or_else(String::new, |other| format!(", another process at {other}"));
@@ -113,7 +113,10 @@ pub fn table(program: &Program, text: &str, report: &Report, looked: &[Looked]) 
         if let Some(drawn) = picture(program, text, report, decided) {
             out.push_str(&drawn);
         }
-        for line in looked.reached.iter().chain(&looked.missing) {
+        if let Some(said) = looked.in_runs {
+            let _ = writeln!(out, "    {said}");
+        }
+        for line in found::missing(program, text, Some(graph), looked) {
             let _ = writeln!(out, "    {line}");
         }
         out.push('\n');
@@ -179,17 +182,6 @@ pub fn picture(program: &Program, text: &str, report: &Report, decided: &Decided
         let _ = writeln!(out, "    {slot}");
     }
     Some(out)
-}
-
-/// What runs say about that state.
-pub fn reached(
-    program: &Program,
-    report: &Report,
-    decided: &Decided,
-    time: Option<Duration>,
-) -> Option<String> {
-    let (Outcome::Open(picture), Some(graph)) = (&decided.outcome, &report.graph) else { return None };
-    Some(super::reached::word(program, graph, picture, time))
 }
 
 fn process(program: &Program, text: &str, graph: &Graph, shown: &Shown) -> String {

@@ -4,11 +4,12 @@ use linpoint_lang::Program;
 use linpoint_lang::program::{Exit, OpId};
 use linpoint_lang::span::line_column;
 use linpoint_model::{Explored, Limit};
+use linpoint_prove::diagnosis::Diagnosis;
 use linpoint_prove::{Decided, Options, Outcome, Report, Verdict};
 use linpoint_report::view::{self, Summary, View};
 use serde_json::json;
 
-use super::looked::Looked;
+use super::found;
 use super::{Spent, table};
 use crate::prove::ProveArgs;
 
@@ -36,7 +37,7 @@ pub fn basis(program: &Program, sizes: &[(String, i64)]) -> String {
 pub fn word(explored: &Explored) -> String {
     match &explored.verdict {
         linpoint_model::Verdict::Violated(violation) => crate::explore::wrong(violation),
-        linpoint_model::Verdict::Holds => {
+        linpoint_model::Verdict::Holds(_) => {
             format!("exploration of small runs ({} states) finds nothing wrong", explored.states)
         }
         linpoint_model::Verdict::Unknown(Limit::CannotStart(why)) => format!("no run can be explored: {why}"),
@@ -46,7 +47,8 @@ pub fn word(explored: &Explored) -> String {
     }
 }
 
-/// The first lines. Steps that are never taken come before everything else: what is proved of them says nothing.
+/// The first lines. Steps that are never taken come before everything else: what is proved of them says
+/// nothing.
 pub fn head(
     program: &Program,
     report: &Report,
@@ -55,7 +57,7 @@ pub fn head(
     vacuous: Option<&str>,
 ) -> String {
     match (&report.verdict, explored) {
-        (Verdict::Proved, _) => {
+        (Verdict::Holds(_), _) => {
             let mut shown = String::new();
             if let Some(vacuous) = vacuous {
                 shown = format!("vacuous in part: {vacuous}\n  the rest is ");
@@ -63,17 +65,19 @@ pub fn head(
             shown.push_str(&format!("proved: {}\n", basis(program, sizes)));
             shown
         }
-        (Verdict::NotProved(why), Some(explored)) => match &explored.verdict {
+        (Verdict::Unknown(why), Some(explored)) => match &explored.verdict {
             linpoint_model::Verdict::Violated(violation) if violation.rechecked => {
                 format!("refuted: {}\n  not proved: {why}\n\n", word(explored))
             }
             _ => format!("not proved: {why}\n  {}\n", word(explored)),
         },
-        (Verdict::NotProved(why), None) => format!("not proved: {why}\n"),
+        (Verdict::Unknown(why), None) => format!("not proved: {why}\n"),
+        (Verdict::Violated(never), _) => match never.evidence {},
     }
 }
 
-/// Operations that never return, and steps that are never taken, in a sentence. `unseen` are operations that no explored run returned from.
+/// Operations that never return, and steps that are never taken, in a sentence. `unseen` are operations that
+/// no explored run returned from.
 pub fn vacuous(program: &Program, text: &str, report: &Report, unseen: &[OpId]) -> Option<String> {
     let taken = |node: usize, edge: usize| {
         !report.never_taken.iter().any(|(of, number)| of.index() == node && *number == edge)
@@ -124,33 +128,32 @@ pub fn as_view(
     vacuous: Option<&str>,
 ) -> View {
     let basis = basis(program, &args.obligations.sizes);
-    let refuted = explored.is_some_and(
-        |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
-    );
+    let refuted = explored.is_some_and(|explored| explored.verdict.confirmed().is_some());
     let (verdict, word, headline) = match (&report.verdict, explored) {
-        (Verdict::Proved, _) => {
+        (Verdict::Holds(_), _) => {
             let word = if vacuous.is_none() { "proved" } else { "proved, vacuous in part" };
-            (view::Verdict::Holds, word, format!("{} is linearizable", program.name))
+            (view::VerdictKind::Holds, word, format!("{} is linearizable", program.name))
         }
-        (Verdict::NotProved(_), Some(explored)) if refuted => {
-            (view::Verdict::Violated, "refuted", word(explored))
+        (Verdict::Unknown(_), Some(explored)) if refuted => {
+            (view::VerdictKind::Violated, "refuted", word(explored))
         }
-        (Verdict::NotProved(why), _) => (view::Verdict::Unknown, "not proved", why.clone()),
+        (Verdict::Unknown(why), _) => (view::VerdictKind::Unknown, "not proved", why.to_string()),
+        (Verdict::Violated(never), _) => match never.evidence {},
     };
     let mut view = View::new(verdict, word, &headline);
     let open = report.decided.iter().filter(|decided| !decided.outcome.is_proved()).count();
     view.summary = Summary {
         checked: format!("Object {} of {}: {basis}.", program.name, args.file.display()),
         rests_on: match verdict {
-            view::Verdict::Holds => format!(
+            view::VerdictKind::Holds => format!(
                 "{} obligations, each decided by a solver, from {} facts that were shown to be kept by every step.",
                 report.decided.len(),
                 report.inferred.facts.count()
             ),
-            view::Verdict::Violated => {
+            view::VerdictKind::Violated => {
                 "One run, taken again from the start and judged a second time.".to_owned()
             }
-            view::Verdict::Unknown => format!(
+            view::VerdictKind::Unknown => format!(
                 "Nothing yet: {open} obligations are open. {}.",
                 explored.map_or_else(String::new, self::word)
             ),
@@ -208,16 +211,15 @@ pub fn as_json(
     report: &Report,
     options: &Options,
     explored: Option<&Explored>,
-    (found, unneeded, vacuous): (&[String], &[String], Option<&str>),
-    (looked, spent): (&[Looked], &Spent),
+    (lines, unneeded, vacuous): (&[String], &[String], Option<&str>),
+    (looked, spent): (&[Diagnosis], &Spent),
 ) -> String {
-    let refuted = explored.is_some_and(
-        |explored| matches!(&explored.verdict, linpoint_model::Verdict::Violated(violation) if violation.rechecked),
-    );
+    let refuted = explored.is_some_and(|explored| explored.verdict.confirmed().is_some());
     let (verdict, basis) = match &report.verdict {
-        Verdict::Proved => ("proved", json!(basis(program, &options.sizes))),
-        Verdict::NotProved(why) if refuted => ("refuted", json!(why)),
-        Verdict::NotProved(why) => ("not proved", json!(why)),
+        Verdict::Holds(_) => ("proved", json!(basis(program, &options.sizes))),
+        Verdict::Unknown(why) if refuted => ("refuted", json!(why.to_string())),
+        Verdict::Unknown(why) => ("not proved", json!(why.to_string())),
+        Verdict::Violated(never) => match never.evidence {},
     };
     let obligation = |decided: &Decided| {
         let names = report.graph.as_ref().map(|graph| table::names(program, text, graph, decided));
@@ -241,8 +243,8 @@ pub fn as_json(
         (first, explored) => json!({
             "obligation": first.map(obligation),
             "state": first.and_then(|decided| table::picture(program, text, report, decided)),
-            "reached": looked.first().and_then(|looked| looked.reached.clone()),
-            "missing": looked.first().map(|looked| looked.missing.clone()),
+            "reached": looked.first().and_then(|looked| looked.in_runs).map(|said| said.to_string()),
+            "missing": looked.first().map(|looked| found::missing(program, text, report.graph.as_ref(), looked)),
             "exploration": explored.map(word),
         }),
     };
@@ -259,7 +261,7 @@ pub fn as_json(
         "solver_s": report.solver.as_secs_f64(),
         "facts": report.inferred.facts.count(),
         "obligations": report.decided.iter().map(obligation).collect::<Vec<_>>(),
-        "found": found,
+        "found": lines,
         "notes": unneeded,
         "counterexample": counterexample,
     });

@@ -1,5 +1,6 @@
-//! The time limit from outside. Whoever proves looks at the clock itself, and tells how far it came; what cannot look at it, such as one step of a program with quantifiers in quantifiers, is left behind when the limit has
-//! passed by a twentieth.
+//! The time limit from outside. Whoever proves looks at the clock itself, and tells how far it came; what
+//! cannot look at it, such as one step of a program with quantifiers in quantifiers, is left behind when the
+//! limit has passed by a twentieth.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,10 +8,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use linpoint_lang::Program;
+use linpoint_prove::solver::Failure;
 use linpoint_report::view::{self, View};
 use serde_json::json;
 
-use super::LATE;
 use crate::fault::{Exit, Fault};
 use crate::prove::ProveArgs;
 
@@ -58,7 +59,7 @@ pub fn run(
 
 /// The verdict where nothing came in time.
 fn late(args: &ProveArgs, program: &Program, start: Instant) -> Result<Exit, Fault> {
-    let why = format!("{LATE} in the middle of a step");
+    let why = format!("{} in the middle of a step", Failure::TimeUp);
     let shown = match args.json {
         true => {
             let object = json!({
@@ -74,7 +75,7 @@ fn late(args: &ProveArgs, program: &Program, start: Instant) -> Result<Exit, Fau
     };
     let _ = std::io::stdout().write_all(shown.as_bytes());
     args.output.write(|| {
-        let mut view = View::new(view::Verdict::Unknown, "not proved", &why);
+        let mut view = View::new(view::VerdictKind::Unknown, "not proved", &why);
         view.text = shown.clone();
         view
     })?;

@@ -1,4 +1,5 @@
-//! The page of each engine: it loads in silence, shows at once what is wrong, says why when asked, and can be used with keys alone.
+//! The page of each engine: it loads in silence, shows at once what is wrong, says why when asked, and can be
+//! used with keys alone.
 
 use std::path::PathBuf;
 

@@ -1,10 +1,11 @@
-//! Values that would be code, that would break a layout, or that are simply too many: they neither inject nor break anything.
+//! Values that would be code, that would break a layout, or that are simply too many: they neither inject nor
+//! break anything.
 
 use linpoint_report::View;
 use linpoint_report::view::{
     Bar, Cell, Claim, Comparison, Countermodel, Duo, Edge, Entry, History, Memory, Next, Node, Order,
     Outcome, Process, Proof, Row, Run, ShapeNode, Shapes, Slot, Source, Step, StepKind, Structure, Summary,
-    Term, Variable, Verdict, Write,
+    Term, Variable, VerdictKind, Write,
 };
 use serde_json::json;
 
@@ -13,7 +14,7 @@ use super::{browser, check_quiet, open, write};
 /// A view with every part, each of its texts being this one.
 pub fn with_every_part(text: &str) -> View {
     let t = || text.to_owned();
-    let mut view = View::new(Verdict::Violated, text, text);
+    let mut view = View::new(VerdictKind::Violated, text, text);
     view.summary =
         Summary { checked: t(), rests_on: t(), not_covered: t(), facts: vec![(t(), t())], again: t() };
     let bar = |lane: usize, call: i64| Bar {
@@ -181,7 +182,7 @@ fn a_value_of_a_megabyte_does_not_break_the_page() {
 #[test]
 fn ten_thousand_processes_are_drawn_a_few_at_a_time() {
     let browser = browser();
-    let mut view = View::new(Verdict::Violated, "not linearizable", "many processes");
+    let mut view = View::new(VerdictKind::Violated, "not linearizable", "many processes");
     let bar = |i: i64| Bar {
         lane: i as usize,
         name: "read".into(),

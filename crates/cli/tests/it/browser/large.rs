@@ -2,7 +2,7 @@
 
 use linpoint_browser::Page;
 use linpoint_report::View;
-use linpoint_report::view::{Bar, History, Verdict};
+use linpoint_report::view::{Bar, History, VerdictKind};
 use serde_json::json;
 
 use super::{browser, check_quiet, open, write};
@@ -26,7 +26,7 @@ fn large() -> View {
             }
         })
         .collect();
-    let mut view = View::new(Verdict::Violated, "not linearizable", "a large history");
+    let mut view = View::new(VerdictKind::Violated, "not linearizable", "a large history");
     view.history = Some(History {
         lanes: (0..16).map(|process| format!("process {process}")).collect(),
         bars,
@@ -37,8 +37,8 @@ fn large() -> View {
     view
 }
 
-/// The most calls of the canvas that one frame makes while something moves. Time depends on what else the machine does; how much is
-/// drawn does not.
+/// The most calls of the canvas that one frame makes while something moves. Time depends on what else the
+/// machine does; how much is drawn does not.
 fn calls_a_frame(page: &Page<'_>, step: &str) -> f64 {
     let script = format!(
         "(() => {{ const h = linpoint.history; const kind = CanvasRenderingContext2D.prototype; const kept = new Map(); let calls = 0; let most = 0; \
@@ -64,7 +64,8 @@ fn a_hundred_thousand_operations_stay_smooth() {
     page.value("linpoint.history.fit()").expect("all of it");
     let far = calls_a_frame(&page, "h.zoom(n % 2 ? 1.02 : 1 / 1.02, 300)");
     eprintln!("100,000 operations: {size} bytes, {near} and {far} calls of the canvas in a frame");
-    // What is drawn depends on the screen, not on the hundred thousand: thirty such frames a second are far below what a canvas can do.
+    // What is drawn depends on the screen, not on the hundred thousand: thirty such frames a second are far
+    // below what a canvas can do.
     for calls in [near, far] {
         assert!((50.0..12_000.0).contains(&calls), "{near} and {far} calls of the canvas in a frame");
     }

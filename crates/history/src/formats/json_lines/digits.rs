@@ -1,8 +1,8 @@
-//! Eight bytes of decimal digits at a time, without a loop over them (after Mula and Lemire's well-known way of
-//! parsing digits inside a register).
+//! Eight bytes of decimal digits at a time, without a loop over them (after Mula and Lemire's well-known way
+//! of parsing digits inside a register).
 
-/// How many of the eight bytes, from the first on, are digits; and the number these digits are. With no digits the
-/// number means nothing.
+/// How many of the eight bytes, from the first on, are digits; and the number these digits are. With no
+/// digits the number means nothing.
 #[inline(always)]
 pub fn leading_digits(word: u64) -> (usize, u64) {
     let digits = word ^ 0x3030_3030_3030_3030;

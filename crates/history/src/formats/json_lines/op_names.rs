@@ -1,8 +1,8 @@
 //! The names of operations as a file writes them, found without a search.
 //!
-//! A name of up to 15 bytes is one number; a multiplication that sends the known names to different places is looked
-//! for whenever a name is learned. Which operation a line has is as good as random, so that a chain of comparisons would
-//! be mispredicted about once a line.
+//! A name of up to 15 bytes is one number; a multiplication that sends the known names to different places is
+//! looked for whenever a name is learned. Which operation a line has is as good as random, so that a chain of
+//! comparisons would be mispredicted about once a line.
 
 use crate::form::Form;
 use crate::operation::OpCode;

@@ -1,9 +1,9 @@
-//! The shape of a line, learned from one and expected of the next: the bytes between the values, and which field each
-//! value is.
+//! The shape of a line, learned from one and expected of the next: the bytes between the values, and which
+//! field each value is.
 //!
-//! Reading a line with a template is comparing up to sixteen bytes at a time with what should stand there, and picking values out in
-//! between. It accepts less than the slow path, never more: whatever is unusual makes it give up, and the slow path
-//! decides.
+//! Reading a line with a template is comparing up to sixteen bytes at a time with what should stand there,
+//! and picking values out in between. It accepts less than the slow path, never more: whatever is unusual
+//! makes it give up, and the slow path decides.
 
 use std::ops::Range;
 

@@ -1,13 +1,17 @@
 //! Which operations that are open at a cut must have taken effect before it, as far as counting says.
 //!
 //! Each is looked at from its call to its return, alone:
-//! - *A removal of v cannot come later* if all the time from the cut to its return something smaller is in: more was inserted, by returns, than removals that have been called can have taken.
-//!   (A removal that found nothing: if anything is in all the time.)
-//! - *It cannot come later* either if before the cut, and after its call, something larger was removed, or nothing was found, while a v was in all the time that nobody else can have taken.
-//! - *An insertion of v cannot come later* if before the cut more elements v had left, by a return, than others can have brought. Of several it is those that return first: whatever order there is, insertions of the same
-//!   value can change places as far as their returns allow.
+//! - *A removal of v cannot come later* if all the time from the cut to its return something smaller is in:
+//!   more was inserted, by returns, than removals that have been called can have taken. (A removal that found
+//!   nothing: if anything is in all the time.)
+//! - *It cannot come later* either if before the cut, and after its call, something larger was removed, or
+//!   nothing was found, while a v was in all the time that nobody else can have taken.
+//! - *An insertion of v cannot come later* if before the cut more elements v had left, by a return, than
+//!   others can have brought. Of several it is those that return first: whatever order there is, insertions
+//!   of the same value can change places as far as their returns allow.
 //!
-//! What these say is so in every order that explains the history. They do not say all: two operations may exclude each other's later places only together.
+//! What these say is so in every order that explains the history. They do not say all: two operations may
+//! exclude each other's later places only together.
 
 use std::collections::BinaryHeap;
 
@@ -79,8 +83,8 @@ impl<'a> Open<'a> {
         found
     }
 
-    /// What is open after `cut` returns and must have taken effect; `contents` are those of the returns, and `moved` are known to have.
-    /// `None` if the budget is used up.
+    /// What is open after `cut` returns and must have taken effect; `contents` are those of the returns, and
+    /// `moved` are known to have. `None` if the budget is used up.
     pub(super) fn before(
         &self,
         cut: usize,
@@ -135,7 +139,8 @@ impl<'a> Open<'a> {
         none_in(level, changes).is_empty()
     }
 
-    /// Was something larger removed before the cut, or nothing found, while what it took was in all the time and nobody else can have taken it?
+    /// Was something larger removed before the cut, or nothing found, while what it took was in all the time
+    /// and nobody else can have taken it?
     fn was_in_the_way(&self, index: usize, cut: usize, view: &View<'_>) -> bool {
         let (key, call) = (self.keys[index], self.rows[index].call);
         if key == i64::MAX {
@@ -179,7 +184,8 @@ impl<'a> Open<'a> {
         let mut calls: BinaryHeap<i64> = brought.map(|other| self.rows[other].call).collect();
         let mut count = inside + calls.len() as i64;
         let first = self.rows[..cut].partition_point(|op| op.ret < call);
-        // Backwards: what was removed later was still in, and what was called later had not been brought; nor had it been by an earlier return.
+        // Backwards: what was removed later was still in, and what was called later had not been brought; nor
+        // had it been by an earlier return.
         for other in (first..cut).rev().filter(same) {
             if self.is_insertion(other) {
                 calls.push(self.rows[other].call);
@@ -208,7 +214,8 @@ struct View<'a> {
     c: i64,
 }
 
-/// When there is none: stretches of stamps, the last of each left out, in which a level that changes so is not above zero. Removals count from the stamp of their call on and insertions from the stamp after their
+/// When there is none: stretches of stamps, the last of each left out, in which a level that changes so is
+/// not above zero. Removals count from the stamp of their call on and insertions from the stamp after their
 /// return, so that where moments may fall together it is the lower level that counts.
 fn none_in(level: i64, mut changes: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     changes.sort_unstable();
@@ -240,7 +247,8 @@ mod tests {
     use super::*;
     use crate::brute;
 
-    /// What is said to belong before a cut loses no order: with its return moved to the cut, what can be explained still can.
+    /// What is said to belong before a cut loses no order: with its return moved to the cut, what can be
+    /// explained still can.
     #[test]
     fn nothing_is_lost_by_what_is_put_before() {
         let mut put = [0; 2];
@@ -289,7 +297,8 @@ mod tests {
     }
 
     impl Open<'_> {
-        /// [`Open::was_needed`] in the obvious way: before each return of a removal, what was in is counted from the cut backwards.
+        /// [`Open::was_needed`] in the obvious way: before each return of a removal, what was in is counted
+        /// from the cut backwards.
         fn was_needed_slowly(&self, index: usize, cut: usize) -> bool {
             let (key, call) = (self.keys[index], self.rows[index].call);
             let rows = || (0..cut).filter(|other| self.keys[*other] == key);
@@ -345,7 +354,8 @@ mod tests {
         assert!(needed > 500, "{needed}");
     }
 
-    /// One client hangs in an insertion from the beginning to the end, and of its value there are many: it is looked at for as long as the whole history, once, and not at all when time is up.
+    /// One client hangs in an insertion from the beginning to the end, and of its value there are many: it is
+    /// looked at for as long as the whole history, once, and not at all when time is up.
     #[test]
     fn an_insertion_that_is_open_all_the_time() {
         let (spec, mut symbols) = (Builtin::new(Kind::PriorityQueue), Symbols::new());

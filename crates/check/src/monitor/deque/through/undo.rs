@@ -1,5 +1,7 @@
 //! What takes effect in a sweep, and how it is taken back; fingerprints of both.
 
+use linpoint_history::rng::mix;
+
 use super::super::plan::NONE;
 use super::{Done, Frame, Through};
 
@@ -46,7 +48,8 @@ impl Through<'_> {
         kind.out.put_back(value);
     }
 
-    /// The fingerprint of the queue with `head` in front becomes that of the queue without, or the other way round.
+    /// The fingerprint of the queue with `head` in front becomes that of the queue without, or the other way
+    /// round.
     fn behead(&mut self, head: u32) {
         self.print ^= link(None, head);
         if let Some(&next) = self.queue.front() {
@@ -91,12 +94,4 @@ impl Through<'_> {
 /// The fingerprint of an element behind another.
 fn link(before: Option<u32>, value: u32) -> u64 {
     mix(u64::from(before.unwrap_or(NONE)) << 32 | u64::from(value)).rotate_left(17)
-}
-
-/// A number that looks random (Steele, Lea & Flood 2014).
-pub(super) fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
 }

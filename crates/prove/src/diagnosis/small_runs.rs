@@ -1,4 +1,5 @@
-//! Small runs of a program that is not proved: what they refute, and whether it is only the ghosts that go wrong.
+//! Small runs of a program that is not proved: what they refute, and whether it is only the ghosts that go
+//! wrong.
 
 use std::time::{Duration, Instant};
 
@@ -6,42 +7,39 @@ use linpoint_lang::Program;
 use linpoint_lang::erase::erase;
 use linpoint_model::{
     Bounds, Deciding, Explored, Mode, Plainly, Verdict, Violation, Workload, Wrong, explore, explore_plainly,
+    only_ghosts_go_wrong,
 };
 
 /// Longest time for all of them.
 const TIME: Duration = Duration::from_secs(5);
 
 /// What small runs say.
-pub struct Runs {
+#[derive(Clone, Debug)]
+pub struct SmallRuns {
     /// Of the program without its ghosts, which is what is proved.
     pub explored: Explored,
     /// A run that only its ghosts make wrong.
     pub ghosts: Option<Violation>,
 }
 
-impl Runs {
+impl SmallRuns {
     /// The run that refutes, if one was found.
     pub fn refutation(&self) -> Option<&Violation> {
-        match &self.explored.verdict {
-            Verdict::Violated(violation) if violation.rechecked => Some(violation),
-            _ => None,
-        }
+        self.explored.verdict.confirmed().map(|found| &found.evidence)
     }
 }
 
-/// Every run of a small client, for a few seconds.
-pub fn small(program: &Program, limit: Option<Duration>) -> Runs {
+/// Every run of a small client, for a few seconds, or for less where less is left.
+pub fn small_runs(program: &Program, limit: Option<Duration>) -> SmallRuns {
     let end = Instant::now() + limit.unwrap_or(TIME).min(TIME);
     let workload = workload(program);
     let explored = explored(program, &workload, end);
     match &explored.verdict {
-        Verdict::Violated(violation)
-            if crate::explore::ghosts::are_wrong(program, workload.threads.len(), violation) =>
-        {
-            let ghosts = Some(violation.clone());
-            Runs { explored: self::explored(&erase(program), &workload, end), ghosts }
+        Verdict::Violated(violation) if only_ghosts_go_wrong(program, workload.threads.len(), violation) => {
+            let ghosts = Some(violation.evidence.clone());
+            SmallRuns { explored: self::explored(&erase(program), &workload, end), ghosts }
         }
-        _ => Runs { explored, ghosts: None },
+        _ => SmallRuns { explored, ghosts: None },
     }
 }
 
@@ -72,7 +70,8 @@ fn refutes(wrong: &Wrong) -> bool {
     matches!(wrong, Wrong::NotLinearizable | Wrong::Error(_))
 }
 
-/// The first client of the program that keeps the rules that the proof takes callers to keep; two threads with two operations each if it has none.
+/// The first client of the program that keeps the rules that the proof takes callers to keep; two threads
+/// with two operations each if it has none.
 pub fn workload(program: &Program) -> Workload {
     match program.clients.first().map(Workload::of) {
         Some(client) if client.keeps_rules(program) => client,

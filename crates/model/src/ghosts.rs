@@ -4,10 +4,13 @@ use linpoint_lang::Program;
 use linpoint_lang::erase::erase;
 use linpoint_lang::interp::{Choices, Machine, State};
 use linpoint_lang::program::NodeId;
-use linpoint_model::{TraceStep, Violation, Wrong};
 
-/// Does the run go wrong only because of ghosts? Its last step is taken again, with and without them: whatever way it goes wrong with them, it does not without.
-pub fn are_wrong(program: &Program, threads: usize, violation: &Violation) -> bool {
+use crate::explore::{Violation, Wrong};
+use crate::trace::TraceStep;
+
+/// Does a violation go wrong only because of ghosts? Its last step is taken again, with and without them:
+/// whatever way it goes wrong with them, it does not without.
+pub fn only_ghosts_go_wrong(program: &Program, threads: usize, violation: &Violation) -> bool {
     let Wrong::Error(kind) = violation.wrong else { return false };
     let [before @ .., last] = violation.steps.as_slice() else { return false };
     let (with, erased) = (Machine::new(program, threads), erase(program));

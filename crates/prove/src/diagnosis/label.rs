@@ -5,19 +5,27 @@ use linpoint_lang::span::line_column;
 use linpoint_lang::{Program, compile};
 
 /// A place as an annotation names it.
-pub struct Named {
+pub(super) struct Named {
     /// Its label.
     pub label: String,
     /// Everywhere else that the label names, too.
     pub nodes: Vec<NodeId>,
-    /// What has to be done before it can be written.
-    pub first: Option<String>,
+    /// If it is not there yet: the line of the statement that is to have it.
+    pub new_in_line: Option<usize>,
 }
 
-/// The label of a place, or one that its statement could have. There is none in the middle of a statement: where one is put in tells.
-pub fn of(program: &Program, text: &str, node: NodeId) -> Option<Named> {
+impl Named {
+    /// The label and the line of its statement, if it has to be put there first.
+    pub(super) fn new_label(&self) -> Option<(String, usize)> {
+        Some((self.label.clone(), self.new_in_line?))
+    }
+}
+
+/// The label of a place, or one that its statement could have. There is none in the middle of a statement:
+/// where one is put in tells.
+pub(super) fn of(program: &Program, text: &str, node: NodeId) -> Option<Named> {
     if let Some(label) = &program.node(node).label {
-        return Some(Named { label: label.clone(), nodes: nodes(program, label), first: None });
+        return Some(Named { label: label.clone(), nodes: nodes(program, label), new_in_line: None });
     }
     let start = program.node(node).span.start as usize;
     let (line, _) = line_column(text, start);
@@ -34,8 +42,7 @@ pub fn of(program: &Program, text: &str, node: NodeId) -> Option<Named> {
     if found.nodes.len() != program.nodes.len() || !nodes.contains(&node) {
         return None;
     }
-    let first = Some(format!("label the statement of line {line}, say `{label}: …`, and add"));
-    Some(Named { label, nodes, first })
+    Some(Named { label, nodes, new_in_line: Some(line) })
 }
 
 fn nodes(program: &Program, label: &str) -> Vec<NodeId> {

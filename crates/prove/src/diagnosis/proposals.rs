@@ -1,7 +1,10 @@
-//! What may be missing from a proof: conjuncts that runs do not break and that would close an open obligation.
+//! What may be missing from a proof: conjuncts that runs do not break and that would close an open
+//! obligation.
 //!
-//! Candidates are the guesses that inference dropped, and comparisons and implications between what the process can see at its place. Small runs strike out those that some state breaks; the solver says which of the rest
-//! closes the obligation (`linpoint_prove::blame`). What is left is proposed, not believed: written as an `inv`, it has to be proved like any other.
+//! Candidates are the guesses that inference dropped, and comparisons and implications between what the
+//! process can see at its place. Small runs strike out those that some state breaks; the solver says which of
+//! the rest closes the obligation (`blame.rs`). What is left is proposed, not believed: written as an `inv`,
+//! it has to be proved like any other.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +17,17 @@ use linpoint_lang::program::{
 };
 use linpoint_lang::span::Span;
 use linpoint_model::Workload;
-use linpoint_prove::blame::{self, Candidate};
-use linpoint_prove::graph::{Graph, Point};
-use linpoint_prove::obligation::Obligation;
-use linpoint_prove::show::show;
-use linpoint_prove::{Decided, Options, Outcome, Report};
 
-use super::reached::{self, ask, truth};
-use super::{label, looked, runs, table};
+use super::in_runs::ask;
+use super::small_runs::workload;
+use super::truth::truth;
+use super::{broken_annotation, label, open};
+use crate::blame::{self, Candidate};
+use crate::graph::{Graph, Point};
+use crate::obligation::Obligation;
+use crate::scene::Picture;
+use crate::show::show;
+use crate::{Decided, Options, Outcome, Report, prove};
 
 /// More than this many are not told of one obligation.
 const MOST: usize = 3;
@@ -38,20 +44,59 @@ const ONE: Duration = Duration::from_secs(1);
 /// Locals of annotations and results are no locals of a run.
 const NO_LOCAL: u16 = 10_000;
 
-/// Lines that propose what would close an open obligation, without what was told of one before.
-pub fn lines(
-    program: &Program,
-    text: &str,
-    report: &Report,
-    options: &Options,
-    decided: &Decided,
-    deadline: Instant,
+/// An annotation that would close an open obligation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// As it is written: `inv at L1: x <= n`.
+    pub annotation: String,
+    /// Labels that have to be put first, and the lines of their statements.
+    pub new_labels: Vec<(String, usize)>,
+    /// How many states of runs at its place keep it, where they were counted.
+    pub states: Option<usize>,
+    /// If it is a guess that inference dropped: because of this obligation.
+    pub dropped_for: Option<Obligation>,
+}
+
+/// The program and the proof that something is missing from.
+#[derive(Clone, Copy)]
+pub(super) struct Unfinished<'a> {
+    pub(super) program: &'a Program,
+    pub(super) text: &'a str,
+    pub(super) report: &'a Report,
+    pub(super) graph: &'a Graph,
+    pub(super) options: &'a Options,
+    pub(super) deadline: Instant,
+}
+
+impl Unfinished<'_> {
+    pub(super) fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The options for one kind of question.
+    fn limited(&self) -> Options {
+        Options { time: Some(self.left().min(ONE)), confirm: None, ..self.options.clone() }
+    }
+}
+
+/// Proposes what would close an open obligation, without what was proposed for one before.
+pub(super) fn proposals(proof: Unfinished<'_>, decided: &Decided, told: &mut Vec<String>) -> Vec<Proposal> {
+    let Outcome::Open(picture) = &decided.outcome else { return Vec::new() };
+    let mut found = invariants(proof, decided.obligation, picture, told);
+    if let Some(q) = &picture.q {
+        found.extend(differences(proof, (decided.obligation, q.at), told));
+    }
+    found
+}
+
+fn invariants(
+    proof: Unfinished<'_>,
+    obligation: Obligation,
+    picture: &Picture,
     told: &mut Vec<String>,
-) -> Vec<String> {
-    let (Some(graph), Outcome::Open(picture)) = (&report.graph, &decided.outcome) else { return Vec::new() };
-    let left = || deadline.saturating_duration_since(Instant::now());
-    let limited = || Options { time: Some(left().min(ONE)), confirm: None, ..options.clone() };
-    let mut places = blame::places(graph, decided.obligation);
+) -> Vec<Proposal> {
+    let Unfinished { program, text, report, graph, .. } = proof;
+    let mut places = blame::places(graph, obligation);
     // Obligations about others are asked for several places at once; the state says which it is.
     places.truncate(1);
     places.extend(picture.q.as_ref().map(|q| q.at));
@@ -61,12 +106,12 @@ pub fn lines(
     }
     candidates.extend(blame::dropped(&report.inferred, &places));
     candidates.retain(|candidate| is_of_runs(program, graph, candidate));
-    let mut unbroken = unbroken(program, graph, candidates, left());
+    let mut unbroken = unbroken(program, graph, candidates, proof.left());
     unbroken.sort_by_key(|(candidate, _)| size(&candidate.body));
     let (candidates, states): (Vec<Candidate>, Vec<usize>) = unbroken.into_iter().unzip();
-    let (mut lines, mut count) = (Vec::new(), 0);
-    let mut all =
-        blame::missing(program, graph, &limited(), &report.inferred, decided.obligation, &candidates, TRIED);
+    let mut found: Vec<Proposal> = Vec::new();
+    let limited = proof.limited();
+    let mut all = blame::missing(program, graph, &limited, &report.inferred, obligation, &candidates, TRIED);
     // Where something plain will do, nothing that rests on a condition is proposed.
     let is_plain = |missing: &blame::Missing| {
         !matches!(candidates[missing.candidate].body, Expr::Binary(BinOp::Implies, ..))
@@ -87,52 +132,33 @@ pub fn lines(
         let op = candidate.at.map(|at| graph.place(at).op);
         let body = show(program, op, &candidate.body);
         let at = named.as_ref().map_or_else(String::new, |named| format!(" at {}", named.label));
-        let written = format!("`inv{at}: {body}`");
-        if told.contains(&written) || count >= MOST {
+        let annotation = format!("inv{at}: {body}");
+        if told.contains(&annotation) || found.len() >= MOST {
             continue;
         }
         let with = with_invariant(program, candidate, named.as_ref());
-        if !helps(&with, text, report, options, decided.obligation, left()) {
+        if !helps(proof, &with, obligation) {
             continue;
         }
-        let states = states[missing.candidate];
-        let first = named.and_then(|named| named.first).map_or_else(String::new, |first| first + " ");
-        lines.push(format!(
-            "missing: {first}{written} would close it; {states} states of runs at its place keep it"
-        ));
-        told.push(written);
-        count += 1;
-        if let Some((by, _)) = missing.broken_by {
-            lines.push(format!("         a guess, dropped because of {}", blamed(program, text, graph, by)));
-        }
+        told.push(annotation.clone());
+        found.push(Proposal {
+            annotation,
+            new_labels: named.iter().filter_map(label::Named::new_label).collect(),
+            states: Some(states[missing.candidate]),
+            dropped_for: missing.broken_by.map(|(by, _)| by),
+        });
     }
-    if let Some(q) = &picture.q {
-        lines.extend(differences(program, text, report, options, (decided.obligation, q.at), deadline, told));
-    }
-    lines
-}
-
-fn blamed(program: &Program, text: &str, graph: &Graph, by: Obligation) -> String {
-    let step = table::step_name(program, text, graph, by);
-    match by.other {
-        Some(_) => format!("{step}, a step of another process"),
-        None => step,
-    }
+    found
 }
 
 /// Pairs of locals that no run has equal, and that would have to differ.
 fn differences(
-    program: &Program,
-    text: &str,
-    report: &Report,
-    options: &Options,
+    proof: Unfinished<'_>,
     (obligation, other): (Obligation, Point),
-    deadline: Instant,
     told: &[String],
-) -> Vec<String> {
-    let left = || deadline.saturating_duration_since(Instant::now());
-    let limited = Options { time: Some(left().min(ONE)), confirm: None, ..options.clone() };
-    let Some(graph) = &report.graph else { return Vec::new() };
+) -> Vec<Proposal> {
+    let Unfinished { program, text, report, graph, .. } = proof;
+    let limited = proof.limited();
     let Some(&this) = blame::places(graph, obligation).first() else { return Vec::new() };
     if this == Graph::IDLE || other == Graph::IDLE {
         return Vec::new();
@@ -154,7 +180,7 @@ fn differences(
     }
     let (one, two) = (graph.place(this), graph.place(other));
     let mut met = false;
-    let _ = ask(program, &runs::workload(program), None, Some(left()), &mut |machine, state| {
+    let _ = ask(program, &workload(program), None, Some(proof.left()), &mut |machine, state| {
         for p in (0..machine.threads).filter(|p| machine.pc(state, *p) == Some(one.node)) {
             for q in (0..machine.threads).filter(|q| *q != p && machine.pc(state, *q) == Some(two.node)) {
                 met = true;
@@ -173,11 +199,11 @@ fn differences(
     else {
         return Vec::new();
     };
-    let mut lines: Vec<String> = Vec::new();
-    let found = blame::must_differ(program, graph, &limited, &report.inferred, (obligation, other), &pairs);
-    for found in found {
-        let (a, b) = pairs[found];
-        if lines.len() >= MOST {
+    let mut found: Vec<Proposal> = Vec::new();
+    let differ = blame::must_differ(program, graph, &limited, &report.inferred, (obligation, other), &pairs);
+    for pair in differ {
+        let (a, b) = pairs[pair];
+        if found.len() >= MOST {
             break;
         }
         let name = |op: OpId, local: LocalId| program.operation(op).locals[local.index()].name.clone();
@@ -190,8 +216,8 @@ fn differences(
         };
         let same = (a, one.node) == (b, two.node);
         let written = match same {
-            true => format!("`disjoint {a_name} at {}`", here.label),
-            false => format!("`disjoint {a_name} at {}; {b_name} at {}`", here.label, there.label),
+            true => format!("disjoint {a_name} at {}", here.label),
+            false => format!("disjoint {a_name} at {}; {b_name} at {}", here.label, there.label),
         };
         if told.contains(&written) {
             continue;
@@ -199,26 +225,25 @@ fn differences(
         let group = if same { vec![item(a, &here)] } else { vec![item(a, &here), item(b, &there)] };
         // Where it does not last on its own, it may where the process comes to next.
         let further = elsewhere(program, &live, a, &group).into_iter().map(|(more, name)| {
-            let written = format!("{}; {a_name} at {name}`", written.trim_end_matches('`'));
+            let written = format!("{written}; {a_name} at {name}");
             (group.iter().cloned().chain([more]).collect::<Vec<_>>(), written)
         });
         let closes = |(group, _): &(Vec<Disjoint>, String)| {
             let mut with = program.clone();
             with.annotations.disjoint.push(group.clone());
-            helps(&with, text, report, options, obligation, left())
+            helps(proof, &with, obligation)
         };
-        let Some((_, written)) =
+        let Some((_, annotation)) =
             std::iter::once((group.clone(), written.clone())).chain(further).find(closes)
         else {
             continue;
         };
-        let mut first: Vec<&str> =
-            [&here, &there].iter().filter_map(|named| named.first.as_deref()).collect();
-        first.dedup();
-        let first = first.iter().map(|first| format!("{first} ")).collect::<String>();
-        lines.push(format!("missing: {first}{written} would close it; runs keep it"));
+        let mut new_labels: Vec<(String, usize)> =
+            [&here, &there].into_iter().filter_map(label::Named::new_label).collect();
+        new_labels.dedup();
+        found.push(Proposal { annotation, new_labels, states: None, dropped_for: None });
     }
-    lines
+    found
 }
 
 /// The same local at other labels of its operation.
@@ -269,28 +294,23 @@ fn bound_in(e: &Expr) -> Vec<LocalId> {
     }
 }
 
-/// Does it close the obligation once it is written down, with no more of them open than before, and do the runs keep it that what is written is tested by?
-fn helps(
-    program: &Program,
-    text: &str,
-    report: &Report,
-    options: &Options,
-    obligation: Obligation,
-    left: Duration,
-) -> bool {
+/// Does it close the obligation once it is written down, with no more of them open than before, and do the
+/// runs keep it that what is written is tested by?
+fn helps(proof: Unfinished<'_>, program: &Program, obligation: Obligation) -> bool {
+    let left = proof.left();
     if left.is_zero() {
         return false;
     }
-    let options = Options { time: Some(left), confirm: None, explain: false, ..options.clone() };
+    let options = Options { time: Some(left), confirm: None, explain: false, ..proof.options.clone() };
     let start = Instant::now();
-    let again = linpoint_prove::prove(program, &options, &|_, _| {});
+    let again = prove(program, &options, &|_, _| {});
     let complete = !again.decided.is_empty() && again.elapsed < left;
-    let closed = looked::open(&again).all(|decided| decided.obligation != obligation);
+    let closed = open(&again).all(|decided| decided.obligation != obligation);
     let left = Some(left.saturating_sub(start.elapsed()));
     complete
         && closed
-        && looked::open(&again).count() <= looked::open(report).count()
-        && reached::broken(program, text, left).is_none()
+        && open(&again).count() <= open(proof.report).count()
+        && broken_annotation(program, left).is_none()
 }
 
 /// The program with one more invariant.
@@ -305,7 +325,8 @@ fn with_invariant(program: &Program, candidate: &Candidate, named: Option<&label
     program
 }
 
-/// Those that no state of small runs breaks, and how many states were met at the place that each is about. What was met nowhere says nothing.
+/// Those that no state of small runs breaks, and how many states were met at the place that each is about.
+/// What was met nowhere says nothing.
 fn unbroken(
     program: &Program,
     graph: &Graph,
@@ -316,7 +337,7 @@ fn unbroken(
     let mut candidates: Vec<(Candidate, usize)> = candidates.into_iter().map(|c| (c, 0)).collect();
     // Short runs keep every bound: somebody who goes on alone breaks those that are no bounds.
     let alone = Workload::usual(program, 1, ALONE);
-    for (workload, time) in [(&alone, time / 4), (&runs::workload(program), time)] {
+    for (workload, time) in [(&alone, time / 4), (&workload(program), time)] {
         let _ = ask(program, workload, None, Some(time), &mut |machine, state| {
             let mut words = state.words.clone();
             candidates.retain_mut(|(candidate, met)| {
