@@ -147,6 +147,51 @@ fn accesses_to_a_cell_must_not_overlap() {
     });
 }
 
+/// A lock whose guard gives it back before its pointer into the cell goes, as fields are dropped after their owner.
+fn spin_locked(used_late: bool) -> impl Fn() {
+    struct Lock {
+        held: AtomicUsize,
+        value: UnsafeCell<u32>,
+    }
+    struct Guard<'a> {
+        lock: &'a Lock,
+        value: loom::cell::MutPtr<u32>,
+        used_late: bool,
+    }
+    impl Lock {
+        fn lock(&self, used_late: bool) -> Guard<'_> {
+            while self.held.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+                thread::yield_now();
+            }
+            Guard { lock: self, value: self.value.get_mut(), used_late }
+        }
+    }
+    impl Drop for Guard<'_> {
+        fn drop(&mut self) {
+            // SAFETY: the lock is held.
+            unsafe { *self.value.deref() += 1 };
+            self.lock.held.store(0, Release);
+            if self.used_late {
+                // SAFETY: it is not, and that is what the model is about.
+                unsafe { *self.value.deref() += 1 };
+            }
+        }
+    }
+    move || {
+        let lock = Arc::new(Lock { held: AtomicUsize::new(0), value: UnsafeCell::new(0) });
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || drop(other.lock(used_late)));
+        drop(lock.lock(used_late));
+        child.join().unwrap();
+    }
+}
+
+#[test]
+fn a_pointer_that_goes_right_after_its_lock_was_given_back_races_with_nobody() {
+    loom::model(spin_locked(false));
+    assert!(failure(spin_locked(true)).starts_with("data race: "));
+}
+
 #[test]
 fn a_cell_is_not_there_before_it_was_made() {
     fn published(ordering: loom::sync::atomic::Ordering) -> impl Fn() {
