@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 use linpoint::{Counterexample, Exploration, Explored, Limits, Search, TokenError, exploration};
 use linpoint_sched::explore::{Coverage, Covered};
+use linpoint_sched::statics::Statics;
 
 use crate::alloc;
 use crate::cell;
-use crate::lazy_static::Statics;
 use crate::record::{Model, Outcome};
 use crate::sync;
 

@@ -19,6 +19,14 @@ enum Under {
     Ours,
 }
 
+/// With which checks the code is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Release,
+    /// For crates whose tests are not built, or not right, without the assertions of a debug build.
+    ReleaseWithAssertions,
+}
+
 /// A test of a binary.
 struct Test {
     binary: PathBuf,
@@ -35,12 +43,18 @@ struct Ran {
 
 /// Runs a crate on both sides.
 pub fn run(folder: &Path, one: &Crate, options: &Options) -> Suite {
-    let build = |under| build(folder, one, under).and_then(|binaries| tests(one, &binaries));
-    let ours = match build(Under::Ours) {
+    let build =
+        |under, profile| build(folder, one, under, profile).and_then(|binaries| tests(one, &binaries));
+    let mut profile = Profile::Release;
+    let ours = build(Under::Ours, profile).or_else(|why| {
+        profile = Profile::ReleaseWithAssertions;
+        build(Under::Ours, profile).map_err(|_| why)
+    });
+    let ours = match ours {
         Ok(tests) => tests,
         Err(why) => return Suite::not_built(&one.name, &one.version, &format!("under linpoint-loom: {why}")),
     };
-    let theirs = if options.ours_only { Ok(Vec::new()) } else { build(Under::Loom) };
+    let theirs = if options.ours_only { Ok(Vec::new()) } else { build(Under::Loom, profile) };
     let theirs = match theirs {
         Ok(tests) => tests,
         Err(why) => return Suite::not_built(&one.name, &one.version, &format!("under loom: {why}")),
@@ -135,7 +149,9 @@ fn completed(text: &str) -> Option<u64> {
 
 fn command(one: &Crate, test: &Test) -> Command {
     let mut command = Command::new(&test.binary);
-    command.args(["--exact", &test.name, "--nocapture", "--test-threads", "1"]).current_dir(&one.folder);
+    command
+        .args(["--exact", &test.name, "--nocapture", "--include-ignored", "--test-threads", "1"])
+        .current_dir(&one.folder);
     command.env("CARGO_MANIFEST_DIR", &one.folder);
     if let Some(bound) = one.preemptions {
         command.env("LOOM_MAX_PREEMPTIONS", bound.to_string());
@@ -238,13 +254,16 @@ const TOOLS: &[&str] = &[
 ];
 
 /// Builds the tests, and returns the binaries.
-fn build(folder: &Path, one: &Crate, under: Under) -> Result<Vec<PathBuf>, String> {
+fn build(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<Vec<PathBuf>, String> {
     let file = one.folder.join("Cargo.lock");
     let lock = fs::read_to_string(&file).ok();
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--release", "--message-format", "json"]).args(&one.options);
     for tool in TOOLS {
         command.args(["--config", &format!("profile.release.package.{tool:?}.opt-level=0")]);
+    }
+    if profile == Profile::ReleaseWithAssertions {
+        command.args(["--config", "profile.release.debug-assertions=true"]);
     }
     let target = match under {
         Under::Loom => folder.join("with-loom"),
