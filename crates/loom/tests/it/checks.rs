@@ -1,5 +1,7 @@
 //! What loom checks beyond the explorer: leaks, plain accesses to atomics, accesses to cells that last.
 
+use std::collections::BTreeSet;
+
 use loom::alloc::{Layout, Track};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -252,4 +254,50 @@ fn an_atomic_is_as_large_as_one_of_loom() {
     assert_eq!(value.fetch_add(1, Relaxed), 3);
     value.with_mut(|value| *value += 1);
     assert_eq!(value.into_inner(), 5);
+}
+
+#[test]
+fn who_drops_the_last_reference_of_a_std_arc_is_no_riddle() {
+    // The thread that drops it makes steps for what is in it, and which one that is depends on steps that touch other
+    // things.
+    fn shared(bound: Option<usize>) -> BTreeSet<usize> {
+        struct Value {
+            first: AtomicUsize,
+            second: AtomicUsize,
+            last: AtomicUsize,
+        }
+        impl Drop for Value {
+            fn drop(&mut self) {
+                self.last.fetch_add(1, AcqRel);
+                self.last.load(Relaxed);
+            }
+        }
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = bound;
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+        let inside = std::sync::Arc::clone(&seen);
+        builder.check(move || {
+            let value = || AtomicUsize::new(0);
+            let both = std::sync::Arc::new(Value { first: value(), second: value(), last: value() });
+            let threads: Vec<_> = (0..2)
+                .map(|_| {
+                    let other = std::sync::Arc::clone(&both);
+                    thread::spawn(move || {
+                        let seen = other.first.fetch_add(1, AcqRel);
+                        other.second.fetch_add(1, AcqRel);
+                        seen
+                    })
+                })
+                .collect();
+            let seen = both.second.load(Acquire) + both.first.load(Acquire);
+            drop(both);
+            inside.lock().unwrap().insert(seen);
+            threads.into_iter().for_each(|one| _ = one.join().unwrap());
+        });
+        let seen = std::mem::take(&mut *seen.lock().unwrap());
+        seen
+    }
+    let all = BTreeSet::from([0, 1, 2, 3, 4]);
+    assert_eq!(shared(None), all);
+    assert_eq!(shared(Some(2)), all);
 }

@@ -42,7 +42,8 @@ fn each_check_finds_a_lost_update_and_its_token_runs_it_again() {
         failure(|| shuttle::check_urw(lost_update, 1000)),
     ] {
         assert!(told.contains("an update was lost") && told.contains("schedule (1 preemptions)"), "{told}");
-        let again = failure(|| shuttle::replay(|| lost_update(), &token(&told)));
+        // In another closure than the one that it was found with.
+        let again = failure(|| shuttle::replay(move || lost_update(), &token(&told)));
         assert!(again.contains("an update was lost"), "{again}");
     }
 }
