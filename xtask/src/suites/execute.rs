@@ -14,23 +14,23 @@ use super::table::{End, Model, Side, Suite};
 
 /// Under which of the two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Under {
+pub enum Under {
     Loom,
     Ours,
 }
 
 /// With which checks the code is built.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Profile {
+pub enum Profile {
     Release,
     /// For crates whose tests are not built, or not right, without the assertions of a debug build.
     ReleaseWithAssertions,
 }
 
 /// A test of a binary.
-struct Test {
+pub struct Test {
     binary: PathBuf,
-    name: String,
+    pub name: String,
 }
 
 /// What a process came to.
@@ -43,18 +43,12 @@ struct Ran {
 
 /// Runs a crate on both sides.
 pub fn run(folder: &Path, one: &Crate, options: &Options) -> Suite {
-    let build =
-        |under, profile| build(folder, one, under, profile).and_then(|binaries| tests(one, &binaries));
-    let mut profile = Profile::Release;
-    let ours = build(Under::Ours, profile).or_else(|why| {
-        profile = Profile::ReleaseWithAssertions;
-        build(Under::Ours, profile).map_err(|_| why)
-    });
-    let ours = match ours {
-        Ok(tests) => tests,
+    let (profile, ours) = match build_ours(folder, one) {
+        Ok(built) => built,
         Err(why) => return Suite::not_built(&one.name, &one.version, &format!("under linpoint-loom: {why}")),
     };
-    let theirs = if options.ours_only { Ok(Vec::new()) } else { build(Under::Loom, profile) };
+    let theirs =
+        if options.ours_only { Ok(Vec::new()) } else { build_tests(folder, one, Under::Loom, profile) };
     let theirs = match theirs {
         Ok(tests) => tests,
         Err(why) => return Suite::not_built(&one.name, &one.version, &format!("under loom: {why}")),
@@ -79,8 +73,19 @@ pub fn run(folder: &Path, one: &Crate, options: &Options) -> Suite {
     Suite { name: one.name.clone(), version: one.version.clone(), models, not_built: None }
 }
 
+/// Builds the tests with the explorer, with the assertions of a debug build where they are not built otherwise.
+pub fn build_ours(folder: &Path, one: &Crate) -> Result<(Profile, Vec<Test>), String> {
+    let build = |profile| build_tests(folder, one, Under::Ours, profile).map(|tests| (profile, tests));
+    build(Profile::Release).or_else(|why| build(Profile::ReleaseWithAssertions).map_err(|_| why))
+}
+
+/// Builds the tests on one side.
+pub fn build_tests(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<Vec<Test>, String> {
+    build(folder, one, under, profile).and_then(|binaries| tests(one, &binaries))
+}
+
 /// A test under the explorer; nothing if it makes no model.
-fn ours_of(folder: &Path, one: &Crate, test: &Test, limit: Duration) -> Option<Side> {
+pub fn ours_of(folder: &Path, one: &Crate, test: &Test, limit: Duration) -> Option<Side> {
     let file = folder.join("record.tsv");
     _ = fs::remove_file(&file);
     let mut command = command(one, test);
@@ -120,6 +125,11 @@ fn keep_text(folder: &Path, one: &Crate, test: &Test, text: &str) -> String {
     let told =
         told.or_else(|| text.lines().find(|line| line.starts_with("error") || line.contains("linpoint")));
     told.unwrap_or("it ended without a word").chars().take(300).collect()
+}
+
+/// How a test ends under loom.
+pub fn end_under_loom(one: &Crate, test: &Test, limit: Duration) -> End {
+    timed(command(one, test), limit).end
 }
 
 /// A test under loom. Its executions are counted by a second run, where the first was short: counting takes time.
