@@ -273,7 +273,7 @@ fn build(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<V
         command.args(["--config", &format!("profile.release.package.{tool:?}.opt-level=0")]);
     }
     if profile == Profile::ReleaseWithAssertions {
-        command.args(["--config", "profile.release.debug-assertions=true"]);
+        command.args(["--config", &format!("profile.release.package.{:?}.debug-assertions=true", one.name)]);
     }
     let target = match under {
         Under::Loom => folder.join("with-loom"),
