@@ -47,9 +47,12 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
     // operations have no more, and taking one of them twice does no harm.
     let mut met: FxHashSet<State> = FxHashSet::default();
     let (mut open, mut steps) = (vec![before], 0);
-    while let Some(state) = open.pop() {
+    while let Some(mut state) = open.pop() {
         let Some(pc) = machine.pc(&state, thread) else { continue };
-        for edge in 0..machine.program.node(pc).edges.len() {
+        let edges = &machine.program.node(pc).edges;
+        for (edge, actions) in edges.iter().map(|edge| &edge.actions).enumerate() {
+            // The last way from here needs the state no more.
+            let is_last = edge + 1 == edges.len() && has_one_way(actions);
             let mut choices = Choices::default();
             loop {
                 steps += 1;
@@ -57,7 +60,7 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
                     found.missing = Some(Missing::Steps);
                     return found;
                 }
-                let mut after = state.clone();
+                let mut after = if is_last { std::mem::take(&mut state) } else { state.clone() };
                 match machine.step(&mut after, thread, edge, &mut choices, &mut Vec::new()) {
                     Ok(Outcome::Moved) => {
                         if steps <= UNNOTED_STEPS || met.insert(after.clone()) {
@@ -79,10 +82,21 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
                 if !choices.next() {
                     break;
                 }
+                assert!(!is_last, "a step with one way leaves no choice");
             }
         }
     }
     found
+}
+
+/// Is nothing chosen in a step, and no record made, which may be any that is free?
+fn has_one_way(actions: &[Action]) -> bool {
+    actions.iter().all(|action| match action {
+        Action::Choose(..) | Action::New { .. } => false,
+        Action::Assign(..) | Action::Assume(_) | Action::Assert(..) | Action::Free(_) => true,
+        Action::Lock(_) | Action::Unlock(_) => true,
+        Action::Prophecy(..) | Action::Mark(_) | Action::Claim(_) => true,
+    })
 }
 
 /// Can no call of the operation change a shared variable, or make or free a record? `false` where that is not

@@ -101,6 +101,27 @@ fn a_mistake_of_the_specification_is_no_violation() {
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
 }
 
+/// A choice that no answer shows is open until one does.
+#[test]
+fn choices_that_answers_do_not_show() {
+    let text = "spec X {\n  shared n: int\n  op roll() {\n    m = choose 1..7\n    n = m\n  }\n  \
+                op read() -> int {\n    return n\n  }\n}\n";
+    let file = scratch("dice.lin", text.as_bytes());
+    let row = |op: &str, ret: &str, at: u32| {
+        format!(r#"{{"process":1,"op":"{op}","ret":{ret},"call":{at},"return":{}}}"#, at + 1)
+    };
+    let reads = |numbers: &[u32]| {
+        let mut rows = vec![row("roll", "null", 0)];
+        rows.extend(numbers.iter().zip(1..).map(|(n, at)| row("read", &n.to_string(), 2 * at)));
+        let spec = file.to_str().expect("text");
+        linpoint(&["check", "-", "--spec", spec], rows.join("\n").as_bytes()).code
+    };
+    for number in 1..7 {
+        assert_eq!(reads(&[number, number]), 0, "{number}");
+    }
+    assert_eq!((reads(&[7]), reads(&[0]), reads(&[1, 2])), (1, 1, 1));
+}
+
 /// The same verdicts as the built-in specification that says the same.
 #[test]
 fn twins_of_built_in_specifications_agree() {
