@@ -40,7 +40,13 @@ pub trait OwnSpec: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// More than one: a choice. Answers may repeat: then what an operation answered leaves open where it led.
     fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)>;
 
-    /// As [`Spec::is_read_only`](crate::Spec::is_read_only).
+    /// May an operation lead to several states with one answer? Then no operation only looks: an answer that says
+    /// which of the states it was rules out the others. Saying `true` is always right.
+    fn leaves_open(&self) -> bool {
+        true
+    }
+
+    /// As [`Spec::is_read_only`](crate::Spec::is_read_only), where nothing is left open.
     fn is_read_only(&self, call: Call<'_>, result: Option<&Value>) -> bool {
         let _ = (call, result);
         false

@@ -293,7 +293,7 @@ impl Spec for Builtin {
 
     fn is_read_only(&self, call: Call<'_>, result: Option<&Value>) -> bool {
         match self.as_own() {
-            Some(own) => own.is_read_only(call, result),
+            Some(own) => !own.leaves_open() && own.is_read_only(call, result),
             None => read_only(self.kind, call.op, result),
         }
     }

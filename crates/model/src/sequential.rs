@@ -99,6 +99,31 @@ fn has_one_way(actions: &[Action]) -> bool {
     })
 }
 
+/// Does every call lead to one state at the most? `false` where that is not plain: where a value or a block is
+/// chosen. Of the edges of a condition only one can be taken; which record is made makes no difference.
+pub(crate) fn is_deterministic(block: &Program) -> bool {
+    let guarded = |actions: &[Action]| matches!(actions.first(), Some(Action::Assume(_)));
+    block.nodes.iter().all(|node| {
+        let chosen = node.edges.iter().flat_map(|edge| &edge.actions);
+        let picks = chosen.into_iter().any(|action| matches!(action, Action::Choose(..)));
+        let one_way = match &node.edges[..] {
+            [] | [_] => true,
+            [a, b] => guarded(&a.actions) && guarded(&b.actions) && are_opposite(&a.actions, &b.actions),
+            _ => false,
+        };
+        !picks && one_way
+    })
+}
+
+/// Does one begin by asking for what the other denies?
+fn are_opposite(a: &[Action], b: &[Action]) -> bool {
+    let denies = |a: &Expr, b: &Expr| matches!(a, Expr::Not(inner) if **inner == *b);
+    match (a.first(), b.first()) {
+        (Some(Action::Assume(a)), Some(Action::Assume(b))) => denies(a, b) || denies(b, a),
+        _ => false,
+    }
+}
+
 /// Can no call of the operation change a shared variable, or make or free a record? `false` where that is not
 /// plain.
 pub(crate) fn only_looks(block: &Program, op: OpId) -> bool {
@@ -152,5 +177,33 @@ fn found_by_me(place: &Place) -> bool {
     match place {
         Place::Local(_) | Place::Global(..) => false,
         Place::Element(_, e, _) | Place::Field(e, ..) => says_me(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linpoint_lang::{Specification, compile_specifications};
+
+    use super::is_deterministic;
+
+    #[track_caller]
+    fn check(body: &str, expected: bool) {
+        let text =
+            format!("spec X {{\n  shared n: int\n  op f(a: int) -> int {{\n{body}\n    return n\n  }}\n}}\n");
+        let (mut found, wrong) = compile_specifications(&text);
+        assert!(wrong.is_empty(), "{wrong:?}");
+        let Some((_, Specification::Block(program))) = found.pop() else { panic!("a block") };
+        assert_eq!(is_deterministic(&program), expected, "{body}");
+    }
+
+    #[test]
+    fn what_chooses_is_noticed() {
+        check("    n = a", true);
+        check("    if n == a { n = 0 } else { n = n + 1 }", true);
+        check("    if n == a && n > 3 || a < 2 { n = 0 }", true);
+        check("    while n < a { n = n + 1 }", true);
+        check("    m = choose 0..3\n    n = m", false);
+        check("    choose { n = 1 } or { n = 2 }", false);
+        check("    choose { assume n > 0\n n = 1 } or { assume n > 1\n n = 2 }", false);
     }
 }

@@ -20,6 +20,7 @@ struct Cup(Signature);
 const SHAKE: u8 = 0;
 const ROLL: u8 = 1;
 const NEXT: u8 = 2;
+const READ: u8 = 3;
 
 impl Cup {
     fn new() -> Cup {
@@ -55,6 +56,10 @@ impl OwnSpec for Cup {
 
     fn initial(&self) -> OwnState {
         OwnState::new(0u8)
+    }
+
+    fn is_read_only(&self, call: Call<'_>, _: Option<&Value>) -> bool {
+        call.op.0 == READ
     }
 
     fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)> {
