@@ -37,7 +37,7 @@ mod valgrind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci [--without solver|browser|valgrind] | solvers | browser | valgrind [memcheck|helgrind] | attack [ENGINE] [--minutes N] [--debug] | litmus FILE… | suites [--seconds N] [--minutes N] [--ours] [CRATE[@VERSION]…] | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
+const USAGE: &str = "usage: cargo xtask ci [--without solver|browser|valgrind] | solvers | browser | valgrind [memcheck|helgrind] | attack [ENGINE] [--minutes N] [--debug] | litmus FILE… | suites [--seconds N] [--minutes N] [--ours] [--mutants N] [CRATE[@VERSION]…] | gallery | bench history [--quick] [--peers DIR] | bench bars [--peers DIR] | bench charts [--quick] | evaluate [--quick] [--peers DIR] | evaluate --draw | bench explore | bench model | bench shape [--peers DIR] | bench monitor";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -6,12 +6,17 @@
 //! crates can be run one by one. A test that makes no model is no model, and is not counted.
 //!
 //! The run fails if a model passes under loom and not under the explorer.
+//!
+//! With `--mutants N` small mistakes are made in the crate's own sources, N of them one at a time, and counted is who finds
+//! them. That run fails if loom finds one that the explorer does not, other than an ordering that is too weak.
 
 mod crates;
 mod execute;
+mod kill;
+mod mutants;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crates::Crate;
@@ -51,6 +56,8 @@ struct Options {
     suite: Duration,
     /// Only under the explorer: for who mends it.
     ours_only: bool,
+    /// How many mutants are tried, in place of the suite itself.
+    mutants: Option<usize>,
     crates: Vec<String>,
 }
 
@@ -58,6 +65,9 @@ struct Options {
 pub fn run(words: &[&str]) -> Result<(), String> {
     let options = read(words)?;
     let folder = folder();
+    if let Some(count) = options.mutants {
+        return kill_mutants(&folder, &options, count);
+    }
     let mut worse = Vec::new();
     for name in &options.crates {
         eprintln!("{name}");
@@ -79,23 +89,43 @@ pub fn run(words: &[&str]) -> Result<(), String> {
     Err(format!("models that pass under loom and not under the explorer:\n{}", worse.join("\n")))
 }
 
+/// Tries mutants of the crates.
+fn kill_mutants(folder: &Path, options: &Options, count: usize) -> Result<(), String> {
+    let mut missed = Vec::new();
+    for name in &options.crates {
+        eprintln!("{name}");
+        let one = Crate::fetch(folder, name)?;
+        let trials = kill::run(folder, &one, count, options.test)?;
+        eprintln!("{}", trials.row());
+        missed.extend(trials.missed().map(|trial| format!("{name}: {trial}")));
+        trials.keep(folder)?;
+    }
+    table::write(folder)?;
+    if missed.is_empty() {
+        return Ok(());
+    }
+    Err(format!("mutants that loom finds and the explorer does not:\n{}", missed.join("\n")))
+}
+
 fn folder() -> PathBuf {
     crate::root().join("target/suites")
 }
 
 fn read(words: &[&str]) -> Result<Options, String> {
     let minute = Duration::from_secs(60);
-    let mut options = Options { test: minute, suite: 10 * minute, ours_only: false, crates: Vec::new() };
+    let mut options =
+        Options { test: minute, suite: 10 * minute, ours_only: false, mutants: None, crates: Vec::new() };
     let mut words = words.iter();
     while let Some(&word) = words.next() {
         let mut number = || {
-            let number = words.next().and_then(|number| number.parse().ok());
-            number.map(Duration::from_secs).ok_or(format!("{word} needs a whole number"))
+            let number = words.next().and_then(|number| number.parse::<u32>().ok());
+            number.filter(|&number| number > 0).ok_or(format!("{word} needs a whole number, at least 1"))
         };
         match word {
-            "--seconds" => options.test = number()?,
-            "--minutes" => options.suite = number()? * 60,
+            "--seconds" => options.test = Duration::from_secs(number()?.into()),
+            "--minutes" => options.suite = number()? * minute,
             "--ours" => options.ours_only = true,
+            "--mutants" => options.mutants = Some(number()? as usize),
             other if other.starts_with('-') => return Err(format!("suites has no option {other}")),
             name => options.crates.push(name.to_owned()),
         }

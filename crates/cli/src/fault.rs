@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use linpoint_history::Diagnostic;
+use linpoint_history::diagnostic::Excerpt;
 use linpoint_verdict::VerdictKind;
 
 /// A line on standard error; one that nobody reads any more is no reason to fail.
@@ -105,6 +106,18 @@ impl From<Diagnostic> for Fault {
     }
 }
 
+/// The line in question, with a caret below the column, as `.lin` errors have it.
+fn show(excerpt: &Excerpt, line: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let number = line.to_string();
+    let margin = " ".repeat(number.len());
+    writeln!(f, "{margin} |")?;
+    writeln!(f, "{number} | {}", excerpt.text)?;
+    match excerpt.caret {
+        Some(caret) => writeln!(f, "{margin} | {}^", " ".repeat(caret)),
+        None => writeln!(f, "{margin} |"),
+    }
+}
+
 /// As rustc says it: `error[H004]: …`, the place, the help.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,6 +136,9 @@ impl fmt::Display for Fault {
                         }
                     }
                     writeln!(f)?;
+                }
+                if let Some(excerpt) = &d.excerpt {
+                    show(excerpt, d.line, f)?;
                 }
                 if d.help.is_empty() { Ok(()) } else { writeln!(f, "  help: {}", d.help) }
             }

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+pub use crate::excerpt::Excerpt;
+
 /// One thing wrong with an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -19,6 +21,8 @@ pub struct Diagnostic {
     pub message: String,
     /// What was expected, or what to do.
     pub help: String,
+    /// The line, where it was at hand.
+    pub excerpt: Option<Box<Excerpt>>,
 }
 
 impl Diagnostic {
@@ -31,12 +35,19 @@ impl Diagnostic {
             column: 0,
             message: message.into(),
             help: help.into(),
+            excerpt: None,
         }
     }
 
     /// The same, at a place.
     pub fn at(mut self, line: u64, column: u32) -> Diagnostic {
         (self.line, self.column) = (line, column);
+        self
+    }
+
+    /// The same, with the line that it stands in.
+    pub fn showing(mut self, line: &[u8]) -> Diagnostic {
+        self.excerpt = Excerpt::of(line, self.column).map(Box::new);
         self
     }
 

@@ -9,6 +9,7 @@
 
 pub mod confidence;
 pub mod diagnostic;
+mod excerpt;
 pub mod form;
 pub mod formal;
 pub mod formats;

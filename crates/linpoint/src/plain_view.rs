@@ -11,7 +11,7 @@ use crate::show::Bar;
 
 /// Nothing: there is no view without the feature `full`.
 #[derive(Clone, Debug, Default)]
-pub struct View;
+pub struct View(());
 
 /// What a counterexample would be drawn from.
 #[allow(dead_code)]
@@ -25,7 +25,7 @@ pub(crate) struct Material<'a> {
 
 impl Material<'_> {
     pub(crate) fn view(&self, _found: &FailingRun, _rechecked: bool) -> View {
-        View
+        View(())
     }
 }
 

@@ -117,14 +117,14 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
         let held = Held::begin(&self.inner, false);
-        ConstPtr { _held: held, pointer: self.inner.untracked(), _owner: PhantomData }
+        ConstPtr { held, pointer: self.inner.untracked(), _owner: PhantomData }
     }
 
     /// A pointer that is written through. The cell is written until it is dropped.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
         let held = Held::begin(&self.inner, true);
-        MutPtr { _held: held, pointer: self.inner.untracked(), _owner: PhantomData }
+        MutPtr { held, pointer: self.inner.untracked(), _owner: PhantomData }
     }
 }
 
@@ -145,7 +145,7 @@ impl<T> From<T> for UnsafeCell<T> {
 /// A pointer into a cell that is only read through.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized> {
-    _held: Held,
+    held: Held,
     pointer: *const T,
     _owner: PhantomData<*const T>,
 }
@@ -156,6 +156,7 @@ impl<T: ?Sized> ConstPtr<T> {
     /// # Safety
     /// As for a raw pointer: the value must be there, and nobody may write it meanwhile.
     pub unsafe fn deref(&self) -> &T {
+        self.held.0.used();
         // SAFETY: as the caller promises.
         unsafe { &*self.pointer }
     }
@@ -165,6 +166,7 @@ impl<T: ?Sized> ConstPtr<T> {
     where
         F: FnOnce(*const T) -> R,
     {
+        self.held.0.used();
         body(self.pointer)
     }
 }
@@ -172,7 +174,7 @@ impl<T: ?Sized> ConstPtr<T> {
 /// A pointer into a cell that is written through.
 #[derive(Debug)]
 pub struct MutPtr<T: ?Sized> {
-    _held: Held,
+    held: Held,
     pointer: *mut T,
     _owner: PhantomData<*mut T>,
 }
@@ -184,6 +186,7 @@ impl<T: ?Sized> MutPtr<T> {
     /// As for a raw pointer: the value must be there, and nobody else may look at it meanwhile.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn deref(&self) -> &mut T {
+        self.held.0.used();
         // SAFETY: as the caller promises.
         unsafe { &mut *self.pointer }
     }
@@ -193,6 +196,7 @@ impl<T: ?Sized> MutPtr<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
+        self.held.0.used();
         body(self.pointer)
     }
 }

@@ -10,6 +10,10 @@
 //! the others. With a bound it tries that with a few executions, because every schedule is better than some; then come the
 //! schedules with no preemption, one, two, … up to the bound. Where a model says that schedules are not to be explored, only
 //! searches that go depth first can leave them out.
+//!
+//! Searches by traces take it that steps which touch different things can change places. What is shared behind the explorer's
+//! back breaks that: who drops the last reference of std's `Arc` runs the destructor, and its steps. Where a run shows it,
+//! schedules are run one by one instead, which needs nothing but that a schedule comes out the same each time.
 
 use std::panic::Location;
 use std::path::PathBuf;
@@ -17,10 +21,10 @@ use std::time::{Duration, Instant};
 
 use linpoint::{Counterexample, Exploration, Explored, Limits, Search, TokenError, exploration};
 use linpoint_sched::explore::{Coverage, Covered};
+use linpoint_sched::statics::Statics;
 
 use crate::alloc;
 use crate::cell;
-use crate::lazy_static::Statics;
 use crate::record::{Model, Outcome};
 use crate::sync;
 
@@ -117,7 +121,7 @@ impl Builder {
             return replay(self, &token, (name, site), program);
         }
         let started = Instant::now();
-        let explored = self.explore(&program);
+        let (explored, one_by_one) = self.explore(&program);
         let covered = self.has_covered(&explored.walked);
         let outcome = match &explored.counterexample {
             Some(found) if found.refused => Outcome::Refused,
@@ -134,6 +138,12 @@ impl Builder {
         }
         let (executions, time) = (explored.walked.runs, started.elapsed());
         Model { name, site, outcome, executions, time, coverage: &coverage }.tell();
+        if one_by_one && explored.counterexample.is_none() {
+            println!(
+                "linpoint: {name}: schedules were run one by one, because what threads do depends on the order of steps that \
+                 touch different things: something is shared that the explorer does not see, such as std's `Arc`"
+            );
+        }
         if let Some(found) = &explored.counterexample {
             panic!("{}", Told { name, site, found });
         }
@@ -158,7 +168,8 @@ impl Builder {
         }
     }
 
-    fn explore<F: Fn() + Sync>(&self, program: &F) -> Explored {
+    /// What came of it, and whether schedules had to be run one by one.
+    fn explore<F: Fn() + Sync>(&self, program: &F) -> (Explored, bool) {
         let deadline = Instant::now() + self.max_duration.unwrap_or(TIME);
         let most = self.max_permutations.map_or(u64::MAX, |most| most as u64);
         let plan = exploration().limits(self.limits());
@@ -174,20 +185,22 @@ impl Builder {
         // One execution shows whether there are schedules that are not to be explored.
         let first = part(&plan, Search::Dfs, TIME, 1);
         if first.counterexample.is_some() || self.has_covered(&first.walked) {
-            return first;
+            return (first, false);
         }
         let unfocused = first.walked.unfocused;
-        let Some(bound) = self.preemption_bound else {
-            let search = if unfocused { Search::Dpor } else { Search::Auto };
-            return part(&plan, search, left(), u64::MAX);
+        let by_traces = match self.preemption_bound {
+            None if unfocused => part(&plan, Search::Dpor, left(), u64::MAX),
+            None => part(&plan, Search::Auto, left(), u64::MAX),
+            Some(_) if unfocused => part(&plan, Search::Dpor, left() / 4, UNBOUNDED),
+            Some(_) => part(&plan, Search::RaceReversal, left() / 4, UNBOUNDED),
         };
-        let traces = if unfocused { Search::Dpor } else { Search::RaceReversal };
-        let few = part(&plan, traces, left() / 4, UNBOUNDED);
-        if few.counterexample.is_some() || self.has_covered(&few.walked) {
-            return few;
+        let refused = by_traces.counterexample.as_ref().is_some_and(|found| found.refused);
+        let done = by_traces.counterexample.is_some() || self.has_covered(&by_traces.walked);
+        if !refused && (done || self.preemption_bound.is_none()) {
+            return (by_traces, false);
         }
-        let bound = u32::try_from(bound).unwrap_or(u32::MAX);
-        part(&plan, Search::Preemptions(bound), left(), u64::MAX)
+        let bound = self.preemption_bound.map_or(u32::MAX, |bound| u32::try_from(bound).unwrap_or(u32::MAX));
+        (part(&plan, Search::Preemptions(bound), left(), u64::MAX), refused)
     }
 }
 

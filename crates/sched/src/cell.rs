@@ -210,16 +210,28 @@ impl Access {
     pub fn writes(&self) -> bool {
         self.effect.writes()
     }
-}
 
-impl Drop for Access {
-    fn drop(&mut self) {
+    /// The cell is used at this point of the access.
+    pub fn used(&self) {
+        let (effect, site) = (self.effect, self.site);
+        self.later(|cell| AsideKind::Cell { cell, effect, site });
+    }
+
+    /// Notes something, if the thread has made steps since the access began.
+    fn later(&self, kind: impl FnOnce(u32) -> AsideKind) {
         if let (Some((stamp, cell)), Some(handle)) = (self.cell, current())
             && handle.stamp() == stamp
             && handle.own_steps() != self.began
         {
-            handle.aside(AsideKind::Cell { cell, effect: self.effect, site: self.site });
+            handle.aside(kind(cell));
         }
+    }
+}
+
+impl Drop for Access {
+    fn drop(&mut self) {
+        let (effect, site) = (self.effect, self.site);
+        self.later(|cell| AsideKind::CellEnd { cell, effect, site });
     }
 }
 

@@ -37,6 +37,9 @@ pub(crate) struct DataRaces {
     width: usize,
     /// What happened before the point where each thread is.
     now: Vec<Vec<u32>>,
+    /// Did the thread's last step release something? What it does until its next step is then later by its own clock, and
+    /// still belongs to that step.
+    just_released: Vec<bool>,
     /// What a thread would have acquired with its relaxed loads, had a fence followed.
     unfenced: Vec<Vec<u32>>,
     /// What happened before each thread's last release fence.
@@ -83,16 +86,15 @@ struct Seen {
 }
 
 impl Cell {
-    /// An access to the cell by `thread`, whose clock this is.
-    fn touch(
-        &mut self,
-        thread: ThreadId,
-        clock: &[u32],
-        effect: Effect,
-        site: &'static Location<'static>,
-    ) -> Option<Failure> {
+    /// An access to the cell by a thread whose clock this is.
+    fn touch(&mut self, mut seen: Seen, clock: &[u32], effect: Effect) -> Option<Failure> {
+        let Seen { thread, site, .. } = seen;
+        let own = |other: &&Seen| other.thread == thread;
+        // The end of an access may count as earlier than a use within it.
+        let before =
+            if effect.writes() { self.write.as_ref().filter(own) } else { self.reads.iter().find(own) };
+        seen.time = before.map_or(seen.time, |before| seen.time.max(before.time));
         let unordered = |seen: &Seen| clock[seen.thread.index()] < seen.time;
-        let seen = Seen { thread, time: clock[thread.index()], site };
         let race = |other: &Seen, wrote: bool| Failure::DataRace {
             accesses: [(other.thread, other.site, wrote), (thread, site, effect.writes())],
         };
@@ -129,8 +131,10 @@ impl DataRaces {
                         return Some(race);
                     }
                 }
-                let time = self.now[step.thread.index()][step.thread.index()];
+                let thread = step.thread.index();
+                let time = self.now[thread][thread];
                 self.access(step.thread, access);
+                self.just_released[thread] = self.now[thread][thread] > time;
                 if self.plain
                     && let Some(race) = self.atomically(step.thread, time, access)
                 {
@@ -154,6 +158,8 @@ impl DataRaces {
                 clock.resize(threads, 0);
             }
         }
+        self.just_released.clear();
+        self.just_released.resize(threads, false);
         for (thread, clock) in self.now[..threads].iter_mut().enumerate() {
             clock[thread] = 1;
         }
@@ -162,7 +168,15 @@ impl DataRaces {
     fn aside(&mut self, aside: &Aside) -> Option<Failure> {
         let thread = aside.thread.index();
         match aside.kind {
-            AsideKind::Cell { cell, effect, site } => return self.touch(aside.thread, cell, effect, site),
+            AsideKind::Cell { cell, effect, site } => {
+                return self.touch(aside.thread, (cell, self.now[thread][thread]), effect, site);
+            }
+            AsideKind::CellEnd { cell, effect, site } => {
+                // A guard that gives back its lock and then, when its fields are dropped, its pointer into the cell has not
+                // used the cell in between: an access that ends right after a release ends with it.
+                let time = self.now[thread][thread] - u32::from(self.just_released[thread]);
+                return self.touch(aside.thread, (cell, time), effect, site);
+            }
             AsideKind::Plain { loc, effect, site } => return self.plainly(aside.thread, loc, effect, site),
             AsideKind::Gone(loc) => _ = self.atomics.remove(&loc),
             AsideKind::Fence(order) => {
@@ -266,14 +280,16 @@ impl DataRaces {
         }
     }
 
+    /// An access to a cell at a time by the thread's own clock.
     fn touch(
         &mut self,
         thread: ThreadId,
-        cell: u32,
+        (cell, time): (u32, u32),
         effect: Effect,
         site: &'static Location<'static>,
     ) -> Option<Failure> {
-        self.cells.entry(cell).or_default().touch(thread, &self.now[thread.index()], effect, site)
+        let seen = Seen { thread, time, site };
+        self.cells.entry(cell).or_default().touch(seen, &self.now[thread.index()], effect)
     }
 
     /// An atomic access that `thread` made at `time` by its own clock, and that has acquired what it acquires.
@@ -316,7 +332,8 @@ impl DataRaces {
             let plain = (thread, site, effect.writes());
             return Some(Failure::PlainRace { plain, atomic: (other.0, other.2) });
         }
-        atomic.plain.touch(thread, clock, effect, site)
+        let seen = Seen { thread, time: clock[thread.index()], site };
+        atomic.plain.touch(seen, clock, effect)
     }
 
     /// Adds what happened before the thread's point to the clock under `key`.

@@ -39,6 +39,7 @@ mod run;
 pub mod semaphore;
 mod spin;
 mod stack;
+pub mod statics;
 mod stranger;
 pub mod strategy;
 pub mod sync;

@@ -172,6 +172,15 @@ pub enum AsideKind {
         /// Where in the source.
         site: &'static Location<'static>,
     },
+    /// The end of an access to a plain cell that lasted over steps of its thread.
+    CellEnd {
+        /// Which.
+        cell: u32,
+        /// Does it look or overwrite?
+        effect: Effect,
+        /// Where in the source it began.
+        site: &'static Location<'static>,
+    },
     /// A plain access to an atomic.
     Plain {
         /// Which.

@@ -1,11 +1,14 @@
 //! A published crate: its sources, and how its loom tests are built.
 //!
-//! Most crates say it themselves: their manifest names a cfg in which loom is a dependency, and a feature `loom` where there
-//! is one. What they cannot say is which other features their tests need; that is in [`HABITS`], as it is in their own CI.
+//! Most crates say it themselves: their manifest names a cfg in which loom is a dependency, a feature `loom` where there is
+//! one, and the features without which a test is not built. What they cannot say is which other features their tests
+//! need; that is in [`HABITS`], as it is in their own CI.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::Value;
 
 /// What a crate's own CI does beyond the cfg and the feature `loom`.
 struct Habit {
@@ -17,12 +20,11 @@ struct Habit {
 }
 
 const HABITS: &[Habit] = &[
-    Habit { name: "tokio", features: &["full"], cfgs: &["tokio_unstable"], preemptions: Some(2) },
+    Habit { name: "tokio", features: &["full", "test-util"], cfgs: &["tokio_unstable"], preemptions: Some(2) },
     Habit { name: "tokio-util", features: &["full"], cfgs: &["tokio_unstable"], preemptions: Some(2) },
     Habit { name: "maitake-sync", features: &["alloc"], cfgs: &[], preemptions: Some(2) },
     Habit { name: "thingbuf", features: &[], cfgs: &[], preemptions: Some(2) },
     Habit { name: "sharded-slab", features: &[], cfgs: &[], preemptions: Some(2) },
-    Habit { name: "state", features: &["tls"], cfgs: &[], preemptions: None },
     Habit { name: "oneshot", features: &["std", "async"], cfgs: &[], preemptions: None },
     Habit { name: "moka", features: &["sync"], cfgs: &[], preemptions: None },
     Habit { name: "concurrent-queue", features: &[], cfgs: &[], preemptions: Some(2) },
@@ -55,18 +57,24 @@ impl Crate {
         if !unpack.status().is_ok_and(|status| status.success()) {
             return Err(format!("{} cannot be unpacked", archive.display()));
         }
-        let manifest = fs::read_to_string(to.join("Cargo.toml")).map_err(|error| error.to_string())?;
-        let mut options = Vec::new();
+        let manifest = Manifest::of(&to)?;
         let habit = HABITS.iter().find(|habit| habit.name == name);
-        let mut features: Vec<&str> = habit.map_or(&[][..], |habit| habit.features).to_vec();
-        if has_feature(&manifest) {
-            features.push("loom");
+        let mut features: Vec<String> =
+            habit.map_or(&[][..], |habit| habit.features).iter().map(|&one| one.to_owned()).collect();
+        let mut options = Vec::new();
+        for target in manifest.targets() {
+            options.extend(target.options);
+            features.extend(target.features);
         }
+        if manifest.has_feature() {
+            features.push("loom".to_owned());
+        }
+        features.sort();
+        features.dedup();
         if !features.is_empty() {
             options.extend(["--features".to_owned(), features.join(",")]);
         }
-        options.extend(targets(&to));
-        let mut cfgs = cfgs_of(&manifest);
+        let mut cfgs = manifest.cfgs(&to);
         cfgs.extend(habit.map_or(&[][..], |habit| habit.cfgs).iter().map(|&cfg| cfg.to_owned()));
         let preemptions = habit.and_then(|habit| habit.preemptions);
         Ok(Crate { name: name.to_owned(), version, folder: to, cfgs, options, preemptions })
@@ -115,76 +123,94 @@ fn download(folder: &Path, name: &str, asked: Option<&str>) -> Result<(String, P
     Ok((version, archive.ok_or(format!("cargo did not keep {file}"))?))
 }
 
-/// The cfgs in which the manifest has dependencies for loom; `loom` if it names none.
-fn cfgs_of(manifest: &str) -> Vec<String> {
-    let mut cfgs = Vec::new();
-    let headers = manifest.lines().filter(|line| line.starts_with("[target.") && line.contains("cfg("));
-    for word in headers.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')) {
-        if word.ends_with("loom") && word != "loom" && !cfgs.iter().any(|cfg| cfg == word) {
-            cfgs.push(word.to_owned());
-        }
-    }
-    if cfgs.is_empty() {
-        cfgs.push("loom".to_owned());
-    }
-    cfgs
+/// What cargo says of a crate's manifest.
+struct Manifest(Value);
+
+/// A target whose sources mention loom.
+struct Target {
+    options: Vec<String>,
+    /// Without which it is not built.
+    features: Vec<String>,
 }
 
-/// Is there a feature `loom`, said or by an optional dependency?
-fn has_feature(manifest: &str) -> bool {
-    let section = |name: &str| {
-        let from = manifest.split_once(&format!("\n[{name}]\n")).map_or("", |(_, rest)| rest);
-        from.split("\n[").next().unwrap_or("").to_owned()
-    };
-    if section("features").lines().any(|line| line.starts_with("loom =")) {
-        return true;
+impl Manifest {
+    fn of(folder: &Path) -> Result<Manifest, String> {
+        let mut command = Command::new("cargo");
+        command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(folder);
+        let out = command.output().map_err(|error| format!("cargo cannot be run: {error}"))?;
+        let told: Option<Value> = serde_json::from_slice(&out.stdout).ok();
+        let package = told.and_then(|told| told.pointer("/packages/0").cloned());
+        package.map(Manifest).ok_or_else(|| {
+            let told = String::from_utf8_lossy(&out.stderr);
+            told.lines().find(|line| line.starts_with("error")).unwrap_or("no manifest").to_owned()
+        })
     }
-    let named = manifest.contains("\"dep:loom\"");
-    let entries = manifest.split("\n[").filter(|entry| {
-        let header = entry.lines().next().unwrap_or("");
-        header.ends_with("dependencies.loom]") && !header.contains("dev-dependencies")
-    });
-    !named && entries.into_iter().any(|entry| entry.contains("optional = true"))
-}
 
-/// The targets whose sources mention loom: the library, and tests.
-fn targets(folder: &Path) -> Vec<String> {
-    fn mentions(path: &Path, words: &[&str]) -> bool {
-        if path.is_dir() {
-            return fs::read_dir(path)
-                .is_ok_and(|mut all| all.any(|one| one.is_ok_and(|one| mentions(&one.path(), words))));
+    fn list(&self, name: &str) -> &[Value] {
+        self.0.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// Its dependencies on loom.
+    fn loom(&self) -> impl Iterator<Item = &Value> {
+        self.list("dependencies").iter().filter(|one| one["name"] == "loom")
+    }
+
+    /// The cfgs in which loom is a dependency. Where it is one without a cfg, `loom` if the sources ask for that.
+    fn cfgs(&self, folder: &Path) -> Vec<String> {
+        let mut cfgs: Vec<String> = Vec::new();
+        for target in self.loom().filter_map(|one| one["target"].as_str()) {
+            let words = target.split(|c: char| !c.is_alphanumeric() && c != '_');
+            cfgs.extend(words.filter(|word| word.contains("loom")).map(str::to_owned));
         }
-        path.extension().is_some_and(|extension| extension == "rs")
-            && fs::read_to_string(path).is_ok_and(|text| words.iter().all(|word| text.contains(word)))
+        let asks = ["(loom)", "(loom,", " loom)", " loom,"];
+        if cfgs.is_empty() && asks.iter().any(|asks| mentions(&folder.join("src"), &[asks])) {
+            cfgs.push("loom".to_owned());
+        }
+        cfgs.sort();
+        cfgs.dedup();
+        cfgs
     }
-    let mut targets = Vec::new();
-    if mentions(&folder.join("src"), &["loom", "model"]) {
-        targets.push("--lib".to_owned());
+
+    /// Is there a feature `loom`, said or by an optional dependency?
+    fn has_feature(&self) -> bool {
+        self.0.pointer("/features/loom").is_some()
     }
-    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
-    if manifest.contains("\nautotests = false\n") {
-        for entry in manifest.split("\n[[test]]\n").skip(1) {
-            let value = |key: &str| {
-                let line = entry
-                    .lines()
-                    .take_while(|line| !line.starts_with('['))
-                    .find(|line| line.starts_with(key))?;
-                line.split('"').nth(1)
+
+    /// The library and the tests that mention loom.
+    fn targets(&self) -> Vec<Target> {
+        let mut targets = Vec::new();
+        for target in self.list("targets") {
+            let Some(path) = target["src_path"].as_str().map(Path::new) else { continue };
+            let kind = target.pointer("/kind/0").and_then(Value::as_str).unwrap_or("");
+            let name = target["name"].as_str().unwrap_or("").to_owned();
+            let options = match kind {
+                "test" if mentions(whole(path), &["loom"]) => vec!["--test".to_owned(), name],
+                "lib" | "rlib"
+                    if path.parent().is_some_and(|folder| mentions(folder, &["loom", "model"])) =>
+                {
+                    vec!["--lib".to_owned()]
+                }
+                _ => continue,
             };
-            if let (Some(name), Some(path)) = (value("name ="), value("path ="))
-                && mentions(&folder.join(path), &["loom"])
-            {
-                targets.extend(["--test".to_owned(), name.to_owned()]);
-            }
+            let features = target["required-features"].as_array().map_or(&[][..], Vec::as_slice);
+            let features = features.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect();
+            targets.push(Target { options, features });
         }
-        return targets;
+        targets
     }
-    for test in fs::read_dir(folder.join("tests")).into_iter().flatten().flatten() {
-        let path = test.path();
-        let name = path.file_stem().and_then(|name| name.to_str());
-        if let Some(name) = name.filter(|_| path.extension().is_some() && mentions(&path, &["loom"])) {
-            targets.extend(["--test".to_owned(), name.to_owned()]);
-        }
+}
+
+/// The folder of a test that has one of its own.
+fn whole(path: &Path) -> &Path {
+    path.parent().filter(|_| path.file_name().is_some_and(|name| name == "main.rs")).unwrap_or(path)
+}
+
+/// Is there a source with all these words?
+fn mentions(path: &Path, words: &[&str]) -> bool {
+    if path.is_dir() {
+        return fs::read_dir(path)
+            .is_ok_and(|mut all| all.any(|one| one.is_ok_and(|one| mentions(&one.path(), words))));
     }
-    targets
+    path.extension().is_some_and(|extension| extension == "rs")
+        && fs::read_to_string(path).is_ok_and(|text| words.iter().all(|word| text.contains(word)))
 }

@@ -14,15 +14,23 @@ use super::table::{End, Model, Side, Suite};
 
 /// Under which of the two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Under {
+pub enum Under {
     Loom,
     Ours,
 }
 
+/// With which checks the code is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    Release,
+    /// For crates whose tests are not built, or not right, without the assertions of a debug build.
+    ReleaseWithAssertions,
+}
+
 /// A test of a binary.
-struct Test {
+pub struct Test {
     binary: PathBuf,
-    name: String,
+    pub name: String,
 }
 
 /// What a process came to.
@@ -35,12 +43,12 @@ struct Ran {
 
 /// Runs a crate on both sides.
 pub fn run(folder: &Path, one: &Crate, options: &Options) -> Suite {
-    let build = |under| build(folder, one, under).and_then(|binaries| tests(one, &binaries));
-    let ours = match build(Under::Ours) {
-        Ok(tests) => tests,
+    let (profile, ours) = match build_ours(folder, one) {
+        Ok(built) => built,
         Err(why) => return Suite::not_built(&one.name, &one.version, &format!("under linpoint-loom: {why}")),
     };
-    let theirs = if options.ours_only { Ok(Vec::new()) } else { build(Under::Loom) };
+    let theirs =
+        if options.ours_only { Ok(Vec::new()) } else { build_tests(folder, one, Under::Loom, profile) };
     let theirs = match theirs {
         Ok(tests) => tests,
         Err(why) => return Suite::not_built(&one.name, &one.version, &format!("under loom: {why}")),
@@ -65,8 +73,19 @@ pub fn run(folder: &Path, one: &Crate, options: &Options) -> Suite {
     Suite { name: one.name.clone(), version: one.version.clone(), models, not_built: None }
 }
 
+/// Builds the tests with the explorer, with the assertions of a debug build where they are not built otherwise.
+pub fn build_ours(folder: &Path, one: &Crate) -> Result<(Profile, Vec<Test>), String> {
+    let build = |profile| build_tests(folder, one, Under::Ours, profile).map(|tests| (profile, tests));
+    build(Profile::Release).or_else(|why| build(Profile::ReleaseWithAssertions).map_err(|_| why))
+}
+
+/// Builds the tests on one side.
+pub fn build_tests(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<Vec<Test>, String> {
+    build(folder, one, under, profile).and_then(|binaries| tests(one, &binaries))
+}
+
 /// A test under the explorer; nothing if it makes no model.
-fn ours_of(folder: &Path, one: &Crate, test: &Test, limit: Duration) -> Option<Side> {
+pub fn ours_of(folder: &Path, one: &Crate, test: &Test, limit: Duration) -> Option<Side> {
     let file = folder.join("record.tsv");
     _ = fs::remove_file(&file);
     let mut command = command(one, test);
@@ -108,6 +127,11 @@ fn keep_text(folder: &Path, one: &Crate, test: &Test, text: &str) -> String {
     told.unwrap_or("it ended without a word").chars().take(300).collect()
 }
 
+/// How a test ends under loom.
+pub fn end_under_loom(one: &Crate, test: &Test, limit: Duration) -> End {
+    timed(command(one, test), limit).end
+}
+
 /// A test under loom. Its executions are counted by a second run, where the first was short: counting takes time.
 fn loom_of(one: &Crate, test: &Test, limit: Duration) -> Side {
     let ran = timed(command(one, test), limit);
@@ -135,7 +159,9 @@ fn completed(text: &str) -> Option<u64> {
 
 fn command(one: &Crate, test: &Test) -> Command {
     let mut command = Command::new(&test.binary);
-    command.args(["--exact", &test.name, "--nocapture", "--test-threads", "1"]).current_dir(&one.folder);
+    command
+        .args(["--exact", &test.name, "--nocapture", "--include-ignored", "--test-threads", "1"])
+        .current_dir(&one.folder);
     command.env("CARGO_MANIFEST_DIR", &one.folder);
     if let Some(bound) = one.preemptions {
         command.env("LOOM_MAX_PREEMPTIONS", bound.to_string());
@@ -238,13 +264,16 @@ const TOOLS: &[&str] = &[
 ];
 
 /// Builds the tests, and returns the binaries.
-fn build(folder: &Path, one: &Crate, under: Under) -> Result<Vec<PathBuf>, String> {
+fn build(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<Vec<PathBuf>, String> {
     let file = one.folder.join("Cargo.lock");
     let lock = fs::read_to_string(&file).ok();
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--release", "--message-format", "json"]).args(&one.options);
     for tool in TOOLS {
         command.args(["--config", &format!("profile.release.package.{tool:?}.opt-level=0")]);
+    }
+    if profile == Profile::ReleaseWithAssertions {
+        command.args(["--config", &format!("profile.release.package.{:?}.debug-assertions=true", one.name)]);
     }
     let target = match under {
         Under::Loom => folder.join("with-loom"),

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use super::kill::Trials;
+
 /// How a test ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -149,6 +151,22 @@ impl Suite {
         })
     }
 
+    /// The models that were run on both sides and covered here.
+    fn compared(&self) -> impl Iterator<Item = &Model> {
+        let ran = |model: &&Model| model.loom.end != End::NotRun && model.ours.end == End::Passed;
+        self.models.iter().filter(ran)
+    }
+
+    /// The time of loom by the time here, over the models that compare; it is at least that, where loom did not finish one.
+    fn factor(&self) -> Option<(f64, bool)> {
+        let sum = |side: fn(&Model) -> &Side| {
+            self.compared().map(|model| side(model).time).sum::<Duration>().as_secs_f64()
+        };
+        let (ours, loom) = (sum(|model| &model.ours), sum(|model| &model.loom));
+        let is_least = self.compared().any(|model| model.loom.end == End::NotFinished);
+        (ours + loom > 0.0).then(|| (loom / ours.max(1e-3), is_least))
+    }
+
     /// Its row in the table.
     fn row(&self) -> String {
         let title = format!("{} {}", self.name, self.version);
@@ -169,13 +187,9 @@ impl Suite {
             (words, executions, time.as_secs_f64())
         };
         let (ours, loom) = (sum(|model| &model.ours), sum(|model| &model.loom));
-        let compared =
-            self.models.iter().filter(|model| model.loom.end != End::NotRun && model.ours.end == End::Passed);
-        let mut ratios: Vec<f64> = compared
-            .map(|model| model.loom.time.as_secs_f64() / model.ours.time.as_secs_f64().max(1e-4))
-            .collect();
-        ratios.sort_by(f64::total_cmp);
-        let ratio = ratios.get(ratios.len() / 2).map_or(String::new(), |ratio| format!("{ratio:.1}×"));
+        let ratio = self.factor().map_or(String::new(), |(factor, is_least)| {
+            format!("{}{factor:.1}×", if is_least { "> " } else { "" })
+        });
         format!(
             "| {title} | {} | {} | {} | {:.1} s | {:.1} s | {ratio} | {} / {} |",
             self.models.len(),
@@ -194,13 +208,83 @@ const HEAD: &str = "\
 
 What `cargo xtask suites` found: the loom tests of published crates, built as they are, under loom and under the explorer
 (`linpoint-loom` in loom's place). Each test is run by itself, on both sides within the same time limit; crates whose CI sets
-a bound on preemptions have it on both sides. *Passed* is: everything that was asked for was covered. Memory was
-sequentially consistent under the explorer. The factor is the median over the models that the explorer covered, of loom's time by ours (where loom
-was not finished, its time limit). Executions of loom are counted where a model takes it less than ten seconds.
+a bound on preemptions have it on both sides. *Passed* is: everything that was asked for was covered; *passed in part*: nothing wrong
+in what there was time for. *Not run*: the time for the suite was used up. Memory was
+sequentially consistent under the explorer. Times are those of the processor, starting the process included. The factor is the time of
+loom by the time here, over the models that were run on both sides and covered here (where loom was not finished, its time limit, and
+the factor is at least that). Executions of loom are counted where a model takes it less than ten seconds.
 
 | crate | models | passed under loom | passed here | time of loom | time here | factor | executions of loom / here |
 |---|---|---|---|---|---|---|---|
 ";
+
+/// A model that takes loom less than this is over before its time can be compared.
+const LONG: Duration = Duration::from_millis(100);
+
+fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied()
+}
+
+/// How much faster the explorer is, over all suites.
+fn factors(suites: &[Suite]) -> String {
+    let of_suites: Vec<f64> =
+        suites.iter().filter_map(|suite| suite.factor()).map(|(factor, _)| factor).collect();
+    let long = suites.iter().flat_map(Suite::compared).filter(|model| model.loom.time >= LONG);
+    let of_models: Vec<f64> =
+        long.map(|model| model.loom.time.as_secs_f64() / model.ours.time.as_secs_f64().max(1e-3)).collect();
+    let (suites, models) = (of_suites.len(), of_models.len());
+    let (Some(by_suite), Some(by_model)) = (median(of_suites), median(of_models)) else {
+        return String::new();
+    };
+    format!(
+        "\nMedian of the factors of {suites} suites: {by_suite:.1}×. Median over the {models} models that take loom {} ms or \
+         more: {by_model:.1}×.\n",
+        LONG.as_millis()
+    )
+}
+
+const MUTANTS: &str = "
+## Mutants
+
+What `cargo xtask suites --mutants N CRATE` found: one atomic step of the crate's own sources left out, split into a load and a store, or
+exchanged with its neighbour; a mutant is killed where a model fails that passes without it. Orderings that are weakened to
+`Relaxed`, and fences left out, are counted apart: under sequential consistency they show in data races and leaks only.
+
+| crate | models | mutants | killed by both | here only | by loom only | by nobody | orderings | by both | here only | by loom only | by nobody |
+|---|---|---|---|---|---|---|---|---|---|---|---|
+";
+
+/// What was found of mutants.
+fn mutants(folder: &Path) -> String {
+    let mut files: Vec<_> = fs::read_dir(folder.join("mutants")).into_iter().flatten().flatten().collect();
+    files.sort_by_key(fs::DirEntry::file_name);
+    let mut all = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(file.path()).unwrap_or_default();
+        all.extend(Trials::read(&file.file_name().to_string_lossy(), &text));
+    }
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut text = MUTANTS.to_owned();
+    for trials in &all {
+        text.push_str(&format!("{}\n", trials.row()));
+    }
+    for (title, wanted) in [("here only", (true, false)), ("by loom only", (false, true))] {
+        let mut list = String::new();
+        for trials in &all {
+            let which = |trial: &&super::kill::Trial| (trial.ours.is_some(), trial.loom.is_some()) == wanted;
+            for trial in trials.trials.iter().filter(which) {
+                list.push_str(&format!("- {}: {trial}\n", trials.name));
+            }
+        }
+        if !list.is_empty() {
+            text.push_str(&format!("\nKilled {title}:\n\n{list}"));
+        }
+    }
+    text
+}
 
 /// Writes the table of everything that was run so far.
 pub fn write(folder: &Path) -> Result<(), String> {
@@ -215,6 +299,7 @@ pub fn write(folder: &Path) -> Result<(), String> {
     for suite in &suites {
         text.push_str(&format!("{suite}\n"));
     }
+    text.push_str(&factors(&suites));
     let agrees = |ours: End, loom: End| match ours {
         End::NotRun => true,
         End::Passed | End::Cut => matches!(loom, End::NotRun | End::Passed | End::NotFinished),
@@ -244,5 +329,6 @@ pub fn write(folder: &Path) -> Result<(), String> {
     text.push_str(&list("Models that are not covered here", &|model| {
         !differs(model) && !matches!(model.ours.end, End::Passed | End::Failed)
     }));
+    text.push_str(&mutants(folder));
     fs::write(crate::root().join("docs/suites.md"), text).map_err(|error| error.to_string())
 }

@@ -203,7 +203,7 @@ impl Told<'_> {
         match &self.report.verdict {
             Verdict::Holds(proof) => {
                 if let Some(vacuous) = self.vacuous(proof) {
-                    let _ = writeln!(out, "vacuous in part: {vacuous}");
+                    let _ = writeln!(out, "proved, but vacuous in part: {vacuous}");
                     out.push_str("  the rest is ");
                 }
                 let _ = writeln!(out, "proved: linearizable in {}", self.basis());
@@ -267,7 +267,7 @@ impl Told<'_> {
     fn as_view(&self, file: &Path) -> View {
         let (verdict, word, headline) = match &self.report.verdict {
             Verdict::Holds(proof) => {
-                let word = if self.vacuous(proof).is_none() { "proved" } else { "proved, vacuous in part" };
+                let word = if self.vacuous(proof).is_none() { "proved" } else { "proved, but vacuous in part" };
                 (view::VerdictKind::Holds, word, format!("{} is linearizable", self.program.name))
             }
             Verdict::Violated(refutation) => {

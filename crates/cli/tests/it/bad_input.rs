@@ -21,6 +21,35 @@ fn after_a_good_line(line: &str) -> Vec<u8> {
     format!("{GOOD}{line}\n").into_bytes()
 }
 
+/// The line stands in the message, with a caret at the place, as for programs; from a pipe as well.
+#[test]
+fn the_line_and_the_place_in_it() {
+    let text = after_a_good_line(r#"{"process":0,"op":"dequeue","res":1,"call":3,"return":4}"#);
+    let expected = r#"
+  |
+2 | {"process":0,"op":"dequeue","res":1,"call":3,"return":4}
+  |                                   ^
+  help: `ret` if that is meant"#;
+    check("misspelt.jsonl", &text, &["misspelt.jsonl:2:35", expected]);
+    let ran = linpoint(&["check", "-", "--spec", "queue"], &text);
+    assert!(ran.err.contains(expected), "{}", ran.err);
+}
+
+#[test]
+fn json_of_another_shape() {
+    let object = GOOD.trim_end();
+    check("array.json", format!("[{object}]").as_bytes(), &["a JSON array", "jq -c '.[]'"]);
+    let pretty = object.replace(',', ",\n  ").replace('{', "{\n  ");
+    check("pretty.json", pretty.as_bytes(), &["in the middle of an object", "jq -c ."]);
+    check("comment.jsonl", format!("# a run\n{GOOD}").as_bytes(), &["a comment", "grep -v"]);
+    check("doubled.jsonl", GOOD.repeat(2).as_bytes(), &["the same operation twice", "sort -u"]);
+    check(
+        "capitals.jsonl",
+        GOOD.replace("enq", "ENQ").as_bytes(),
+        &["unknown operation `ENQueue`", "`enqueue`"],
+    );
+}
+
 #[test]
 fn truncated_json() {
     check("truncated.jsonl", &after_a_good_line("{\"process\":0,\"op\":\"enq"), &["truncated.jsonl:2"]);

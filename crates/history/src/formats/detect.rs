@@ -55,16 +55,30 @@ fn by_content(head: &[u8], kind: Kind) -> Option<Format> {
             Some(b'"') => Some(json(line)),
             _ => None,
         },
+        b'[' if is_json_object(skip_comments(&head[1..])) => Some(json(line)),
         b'[' | b'(' => {
             let inner = skip_comments(&head[1..]);
             let is_map = inner.starts_with(b"{") && inner[1..].trim_ascii_start().starts_with(b":");
             (is_map || inner.starts_with(b"#") || inner.starts_with(b"]") || inner.starts_with(b")"))
                 .then_some(Format::JepsenEdn)
         }
+        // A tag of EDN's stands right behind its sign: this is a comment, and what follows says the format.
+        b'#' if head.get(1).is_none_or(u8::is_ascii_whitespace) => {
+            let is_text =
+                |line: &&[u8]| !line.trim_ascii().is_empty() && !line.trim_ascii().starts_with(b"#");
+            let rest = head.split(|byte| *byte == b'\n').find(is_text);
+            is_json_object(rest.unwrap_or_default()).then_some(Format::JsonLines)
+        }
         b'#' => Some(Format::JepsenEdn),
         _ if is_log_line(line) => Some(Format::EtcdLog),
         _ => is_header(line).then_some(Format::Csv),
     }
+}
+
+/// Does this begin as an object of JSON does?
+fn is_json_object(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    text.starts_with(b"{") && text[1..].trim_ascii_start().starts_with(b"\"")
 }
 
 /// White space and EDN's comments do not say what follows.

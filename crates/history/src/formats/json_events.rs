@@ -33,7 +33,8 @@ impl EventForm for JsonEvents {
                 None
             } else {
                 let event = parse(line, schema, &source.guard).map_err(|problem| {
-                    source.place(detect::changed(Format::JsonEvents, line, schema, problem), 0)
+                    let problem = detect::changed(Format::JsonEvents, line, schema, problem);
+                    source.place(problem::not_a_line(line, problem), 0)
                 })?;
                 Some(event)
             };

@@ -78,7 +78,8 @@ impl JsonLines {
             let row = parse(line, &self.schema, &self.source.guard, &mut spans)
                 .and_then(|fields| self.schema.row(&fields, symbols))
                 .map_err(|problem| {
-                    self.source.place(detect::changed(Format::JsonLines, line, &self.schema, problem), 0)
+                    let problem = detect::changed(Format::JsonLines, line, &self.schema, problem);
+                    self.source.place(problem::not_a_line(line, problem), 0)
                 })?;
             if let Some(row) = row {
                 rows.push(row);

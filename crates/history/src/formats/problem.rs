@@ -178,6 +178,32 @@ pub(super) fn no_values(format: Format) -> Diagnostic {
     )
 }
 
+/// What is wrong with `line`, which should be one JSON object: perhaps the log is JSON, but not a line for each record.
+pub(super) fn not_a_line(line: &[u8], problem: Diagnostic) -> Diagnostic {
+    if !matches!(problem.code, SYNTAX | TRUNCATED) {
+        return problem;
+    }
+    let column = problem.column;
+    let line = line.trim_ascii();
+    let goes_on = matches!(line.last(), Some(b'{' | b'[' | b','));
+    let (message, help) = match line.first() {
+        Some(b'[') => (
+            "a JSON array; expected one object, on a line of its own, for each record",
+            "the records of the array, one a line: jq -c '.[]' FILE | linpoint check -",
+        ),
+        Some(b'#') => ("a comment; expected an object", "the log without its comments: grep -v '^ *#' FILE"),
+        Some(b'/') if line.starts_with(b"//") => {
+            ("a comment; expected an object", "the log without its comments: grep -v '^ *//' FILE")
+        }
+        Some(b'{') if goes_on => (
+            "the line ends in the middle of an object",
+            "each object on one line: jq -c . FILE | linpoint check -",
+        ),
+        _ => return problem,
+    };
+    Diagnostic::new(problem.code, message, help).at(problem.line, column)
+}
+
 /// A field twice in one record.
 pub(super) fn twice(field: &str) -> Diagnostic {
     Diagnostic::new(FIELD_TWICE, format!("`{field}` appears twice in one record"), "each field once")

@@ -51,6 +51,17 @@ impl ProcessOrder {
 #[cold]
 fn overlap(a: &Operation, b: &Operation, symbols: &Symbols, signature: &Signature) -> Diagnostic {
     let (first, second) = if a.call <= b.call { (a, b) } else { (b, a) };
+    if a == b {
+        return Diagnostic::new(
+            TWO_OPEN,
+            format!(
+                "process {} has the same operation twice, at the same time: {}",
+                show_process(&symbols.process_name(a.process())),
+                show(first, symbols, signature),
+            ),
+            "each operation once; a log that was written or joined twice has each line twice: sort -u FILE",
+        );
+    }
     Diagnostic::new(
         TWO_OPEN,
         format!(

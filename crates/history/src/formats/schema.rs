@@ -81,11 +81,14 @@ impl Schema {
     pub fn operation(&self, name: &str) -> Result<OpCode, Diagnostic> {
         self.signature.find(name).ok_or_else(|| {
             let shown: String = name.chars().take(40).collect();
-            Diagnostic::new(
-                problem::UNKNOWN_OPERATION,
-                format!("unknown operation `{shown}`; {} has {}", self.name, self.signature.names()),
-                format!("one of {}; or another --spec", self.signature.names()),
-            )
+            let small = name.to_lowercase();
+            let help = match self.signature.find(&small) {
+                Some(_) => format!("`{small}`, if that is meant: names are written in small letters"),
+                None => format!("one of {}; or another --spec", self.signature.names()),
+            };
+            let message =
+                format!("unknown operation `{shown}`; {} has {}", self.name, self.signature.names());
+            Diagnostic::new(problem::UNKNOWN_OPERATION, message, help)
         })
     }
 

@@ -226,7 +226,12 @@ impl Source {
     /// Puts a diagnostic at the line that begins at `start`.
     pub fn place(&self, problem: Diagnostic, lines_on: u64) -> Diagnostic {
         let column = problem.column;
-        problem.at(self.lines + 1 + lines_on, column).in_file(self.name.clone())
+        let line =
+            self.bytes().split(|byte| *byte == b'\n').nth(usize::try_from(lines_on).unwrap_or(usize::MAX));
+        problem
+            .showing(line.unwrap_or_default())
+            .at(self.lines + 1 + lines_on, column)
+            .in_file(self.name.clone())
     }
 
     pub fn bytes_read(&self) -> u64 {

@@ -147,12 +147,61 @@ fn formats_that_change_half_way() {
     }
 }
 
+/// JSON that is right, but not one object a line: the sentence says what it is, and the help how to make lines of it.
+#[test]
+fn json_that_is_not_a_line_for_each_operation() {
+    let object = GOOD.trim_end();
+    jsonl(&format!("[{object}]"), problem::SYNTAX, 1, "a JSON array");
+    jsonl(&format!("[\n  {object},\n  {object}\n]\n"), problem::SYNTAX, 1, "a JSON array");
+    jsonl(&format!("{GOOD}[{object}]"), problem::SYNTAX, 2, "a JSON array");
+    jsonl(
+        &object.replace(',', ",\n  ").replace('{', "{\n  "),
+        problem::TRUNCATED,
+        1,
+        "in the middle of an object",
+    );
+    jsonl(&object.replace(',', ",\n"), problem::TRUNCATED, 1, "in the middle of an object");
+    let event = "{\"process\":1,\"type\":\"invoke\",\n\"op\":\"enqueue\",\"value\":5}\n";
+    jsonl(event, problem::TRUNCATED, 1, "in the middle of an object");
+    for comment in ["# made by hand", "#", "// made by hand"] {
+        jsonl(&format!("{GOOD}{comment}\n"), problem::SYNTAX, 2, "a comment");
+    }
+    jsonl(&format!("# made by hand\n#\n\n{GOOD}"), problem::SYNTAX, 1, "a comment");
+}
+
+#[test]
+fn names_in_capitals_and_lines_that_are_there_twice() {
+    let found =
+        read(&spec("queue"), None, after("enqueue", "Enqueue").as_bytes()).expect_err("there is no Enqueue");
+    assert_eq!((found.code, found.line), (problem::UNKNOWN_OPERATION, 2));
+    assert!(found.help.starts_with("`enqueue`, if that is meant"), "{}", found.help);
+    jsonl(&format!("{GOOD}{GOOD}"), problem::TWO_OPEN, 2, "the same operation twice");
+}
+
+/// A diagnostic has the line that it speaks of, however the input came.
+#[test]
+fn the_line_is_shown() {
+    #[track_caller]
+    fn shows(text: &str, line: &str, caret: Option<usize>) {
+        let found = read(&spec("queue"), None, text.as_bytes()).expect_err("it is wrong");
+        let excerpt = found.excerpt.as_deref().unwrap_or_else(|| panic!("{found} shows nothing"));
+        assert_eq!((excerpt.text.as_str(), excerpt.caret), (line, caret), "{found}");
+    }
+    let bad = GOOD.trim_end().replace("\"ret\"", "\"res\"").replace("null", "7");
+    let at = bad.find('7').expect("it is there");
+    shows(&format!("{GOOD}{bad}\n{GOOD}"), &bad, Some(at));
+    shows(&format!("{GOOD}{bad}"), &bad, Some(at));
+    let csv = "process,op,arg,ret,call,return\n1,enqueue,5,,1,x\n";
+    let found = read(&spec("queue"), None, csv.as_bytes()).expect_err("x is no stamp");
+    assert_eq!(found.excerpt.map(|excerpt| excerpt.text).as_deref(), Some("1,enqueue,5,,1,x"));
+}
+
 #[test]
 fn formats_that_are_not_known() {
     assert_eq!(Format::find("edn"), Some(Format::JepsenEdn));
     assert_eq!(Format::find("jepsn"), None);
     jsonl("hello\nworld\n", problem::UNKNOWN_FORMAT, 1, "not recognised");
-    jsonl("[{\"process\":1}]", problem::UNKNOWN_FORMAT, 1, "not recognised");
+    jsonl("[1, 2]", problem::UNKNOWN_FORMAT, 1, "not recognised");
     if !Format::Parquet.is_built_in() {
         check("queue", None, "PAR1", problem::NOT_BUILT_IN, 0, "parquet");
     }

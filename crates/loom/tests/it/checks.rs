@@ -1,5 +1,7 @@
 //! What loom checks beyond the explorer: leaks, plain accesses to atomics, accesses to cells that last.
 
+use std::collections::BTreeSet;
+
 use loom::alloc::{Layout, Track};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -147,6 +149,51 @@ fn accesses_to_a_cell_must_not_overlap() {
     });
 }
 
+/// A lock whose guard gives it back before its pointer into the cell goes, as fields are dropped after their owner.
+fn spin_locked(used_late: bool) -> impl Fn() {
+    struct Lock {
+        held: AtomicUsize,
+        value: UnsafeCell<u32>,
+    }
+    struct Guard<'a> {
+        lock: &'a Lock,
+        value: loom::cell::MutPtr<u32>,
+        used_late: bool,
+    }
+    impl Lock {
+        fn lock(&self, used_late: bool) -> Guard<'_> {
+            while self.held.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+                thread::yield_now();
+            }
+            Guard { lock: self, value: self.value.get_mut(), used_late }
+        }
+    }
+    impl Drop for Guard<'_> {
+        fn drop(&mut self) {
+            // SAFETY: the lock is held.
+            unsafe { *self.value.deref() += 1 };
+            self.lock.held.store(0, Release);
+            if self.used_late {
+                // SAFETY: it is not, and that is what the model is about.
+                unsafe { *self.value.deref() += 1 };
+            }
+        }
+    }
+    move || {
+        let lock = Arc::new(Lock { held: AtomicUsize::new(0), value: UnsafeCell::new(0) });
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || drop(other.lock(used_late)));
+        drop(lock.lock(used_late));
+        child.join().unwrap();
+    }
+}
+
+#[test]
+fn a_pointer_that_goes_right_after_its_lock_was_given_back_races_with_nobody() {
+    loom::model(spin_locked(false));
+    assert!(failure(spin_locked(true)).starts_with("data race: "));
+}
+
 #[test]
 fn a_cell_is_not_there_before_it_was_made() {
     fn published(ordering: loom::sync::atomic::Ordering) -> impl Fn() {
@@ -207,4 +254,50 @@ fn an_atomic_is_as_large_as_one_of_loom() {
     assert_eq!(value.fetch_add(1, Relaxed), 3);
     value.with_mut(|value| *value += 1);
     assert_eq!(value.into_inner(), 5);
+}
+
+#[test]
+fn who_drops_the_last_reference_of_a_std_arc_is_no_riddle() {
+    // The thread that drops it makes steps for what is in it, and which one that is depends on steps that touch other
+    // things.
+    fn shared(bound: Option<usize>) -> BTreeSet<usize> {
+        struct Value {
+            first: AtomicUsize,
+            second: AtomicUsize,
+            last: AtomicUsize,
+        }
+        impl Drop for Value {
+            fn drop(&mut self) {
+                self.last.fetch_add(1, AcqRel);
+                self.last.load(Relaxed);
+            }
+        }
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = bound;
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+        let inside = std::sync::Arc::clone(&seen);
+        builder.check(move || {
+            let value = || AtomicUsize::new(0);
+            let both = std::sync::Arc::new(Value { first: value(), second: value(), last: value() });
+            let threads: Vec<_> = (0..2)
+                .map(|_| {
+                    let other = std::sync::Arc::clone(&both);
+                    thread::spawn(move || {
+                        let seen = other.first.fetch_add(1, AcqRel);
+                        other.second.fetch_add(1, AcqRel);
+                        seen
+                    })
+                })
+                .collect();
+            let seen = both.second.load(Acquire) + both.first.load(Acquire);
+            drop(both);
+            inside.lock().unwrap().insert(seen);
+            threads.into_iter().for_each(|one| _ = one.join().unwrap());
+        });
+        let seen = std::mem::take(&mut *seen.lock().unwrap());
+        seen
+    }
+    let all = BTreeSet::from([0, 1, 2, 3, 4]);
+    assert_eq!(shared(None), all);
+    assert_eq!(shared(Some(2)), all);
 }

@@ -1,8 +1,9 @@
-//! Small programs that loom answers wrongly, by the number of its issue where it has one: here the answers are right.
+//! Small programs that loom answers wrongly, by the number of its issue where it has one: here the answers are right, those of a
+//! memory that is sequentially consistent. What a weaker memory allows besides is not among them, and the last test says so.
 
 use std::collections::BTreeSet;
 
-use loom::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -190,4 +191,65 @@ fn what_is_found_without_acquiring_it_is_used_before_it_was_made() {
     let told = failure(|| lazily_allocated(Relaxed));
     assert!(told.contains("data race: ") && told.contains("litmus.rs"), "{told}");
     loom::model(|| lazily_allocated(Acquire));
+}
+
+#[test]
+fn a_lock_that_is_tried_stops_nobody() {
+    // 376.
+    let seen = answers(|| {
+        let lock = Arc::new(Mutex::new(()));
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || other.try_lock().is_ok());
+        let guard = lock.try_lock();
+        let mine = guard.is_ok();
+        let theirs = child.join().unwrap();
+        drop(guard);
+        (mine, theirs)
+    });
+    assert_eq!(seen, BTreeSet::from([(false, true), (true, false), (true, true)]));
+}
+
+#[test]
+fn four_threads_agree_on_the_order_of_two_stores_and_that_is_soon_known() {
+    // Independent reads of independent writes: 191 with readers that do not wait.
+    let seen = answers(|| {
+        let both = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let at = |body: fn(&(AtomicUsize, AtomicUsize)) -> (usize, usize)| {
+            let both = Arc::clone(&both);
+            thread::spawn(move || body(&both))
+        };
+        let stores = [
+            at(|both| {
+                both.0.store(1, Release);
+                (0, 0)
+            }),
+            at(|both| {
+                both.1.store(1, Release);
+                (0, 0)
+            }),
+        ];
+        let one = at(|both| (both.0.load(Acquire), both.1.load(Acquire)));
+        let two = at(|both| (both.1.load(Acquire), both.0.load(Acquire)));
+        stores.into_iter().for_each(|store| _ = store.join().unwrap());
+        (one.join().unwrap(), two.join().unwrap())
+    });
+    assert_eq!(seen.len(), 15);
+    assert!(!seen.contains(&((1, 0), (1, 0))), "the readers saw the stores in different orders");
+}
+
+#[test]
+fn what_only_a_weak_memory_does_is_not_seen() {
+    // Store buffering: (0, 0) is right with these orderings, and is no answer of this mode.
+    let seen = answers(|| {
+        let both = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let other = Arc::clone(&both);
+        let child = thread::spawn(move || {
+            other.0.store(1, Relaxed);
+            other.1.load(Relaxed)
+        });
+        both.1.store(1, Relaxed);
+        let mine = both.0.load(Relaxed);
+        (child.join().unwrap(), mine)
+    });
+    assert_eq!(seen, BTreeSet::from([(0, 1), (1, 0), (1, 1)]));
 }

@@ -60,7 +60,7 @@ pub fn head(
         (Verdict::Holds(_), _) => {
             let mut shown = String::new();
             if let Some(vacuous) = vacuous {
-                shown = format!("vacuous in part: {vacuous}\n  the rest is ");
+                shown = format!("proved, but vacuous in part: {vacuous}\n  the rest is ");
             }
             shown.push_str(&format!("proved: {}\n", basis(program, sizes)));
             shown
@@ -131,7 +131,7 @@ pub fn as_view(
     let refuted = explored.is_some_and(|explored| explored.verdict.confirmed().is_some());
     let (verdict, word, headline) = match (&report.verdict, explored) {
         (Verdict::Holds(_), _) => {
-            let word = if vacuous.is_none() { "proved" } else { "proved, vacuous in part" };
+            let word = if vacuous.is_none() { "proved" } else { "proved, but vacuous in part" };
             (view::VerdictKind::Holds, word, format!("{} is linearizable", program.name))
         }
         (Verdict::Unknown(_), Some(explored)) if refuted => {
