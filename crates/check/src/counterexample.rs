@@ -26,13 +26,13 @@ use crate::feed::Feed;
 use crate::metastate::shrink;
 
 /// How long brute force may take over a core.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BRUTE_FORCE_TIME: Duration = Duration::from_secs(5);
 /// How long the frontier may take over a history, where the user set no limit.
-const LONG_PATIENCE: Duration = Duration::from_secs(60);
+const FRONTIER_TIME: Duration = Duration::from_secs(60);
 /// Cores larger than this are not made smaller by deletion and search.
-const SMALL: usize = 48;
+const LARGEST_SHRUNK_CORE: usize = 48;
 /// A core of so many operations needs no start of its own.
-const FEW: usize = 8;
+const CORE_WITHOUT_START: usize = 8;
 
 /// Builds the counterexample of a violation, rechecked.
 #[allow(clippy::too_many_arguments)]
@@ -52,8 +52,8 @@ pub fn build(
             .unwrap_or_else(|| beginning(feed, at));
     }
     core.sort_by_key(|op| (op.call, op.ret));
-    let budget = patience(limits, PATIENCE);
-    if core.len() <= SMALL {
+    let budget = patience(limits, BRUTE_FORCE_TIME);
+    if core.len() <= LARGEST_SHRUNK_CORE {
         core = smaller(spec, symbols, core, &budget);
     }
     let explained = || {
@@ -61,8 +61,8 @@ pub fn build(
         Err(CheckError::Bug { engine: engine.to_owned(), why, rows: core.clone() })
     };
     let mut late = None;
-    if core.len() > FEW {
-        match start::find(spec, symbols, &core, &patience(limits, LONG_PATIENCE)) {
+    if core.len() > CORE_WITHOUT_START {
+        match start::find(spec, symbols, &core, &patience(limits, FRONTIER_TIME)) {
             Ok(start::Found::Explained) => return explained(),
             Ok(start::Found::Late(found)) => late = Some(found),
             Err(_) => {} // Too many configurations, or no time.
@@ -74,8 +74,8 @@ pub fn build(
     if let Some(found) = late {
         (start, prefix, from, core) = (found.start, found.prefix, found.state, found.core);
     }
-    if !rechecked || core.len() <= SMALL {
-        match brute::search_from(spec, from, &core, symbols, &patience(limits, PATIENCE)) {
+    if !rechecked || core.len() <= LARGEST_SHRUNK_CORE {
+        match brute::search_from(spec, from, &core, symbols, &patience(limits, BRUTE_FORCE_TIME)) {
             Ok(Search::NotLinearizable(order)) => (best, rechecked) = (order, true),
             Ok(Search::Linearizable(_)) => {
                 let why = format!("the core of {} operations it gave can be explained", core.len());
@@ -139,7 +139,7 @@ fn shrunk(
 ) -> Option<Vec<Operation>> {
     let mut rows = feed.in_memory()?.to_vec();
     rows.extend(feed.pending.iter().map(|p| p.op));
-    shrink::shrink(spec, symbols, &rows, at, patience(limits, PATIENCE))
+    shrink::shrink(spec, symbols, &rows, at, patience(limits, BRUTE_FORCE_TIME))
 }
 
 /// All operations on the value of the failing one, if they are few and wrong by themselves: a collection
@@ -164,7 +164,7 @@ fn own_value(
             let taken = |op: &Operation| op.is_pending() && op.arg.is_null();
             let refused = |op: &Operation| !op.is_pending() && op.result == ValueId::FALSE;
             let own = |op: &Operation| value_of(op) == Some(value) && !refused(op) || taken(op);
-            all().filter(own).take(SMALL + 1).collect()
+            all().filter(own).take(LARGEST_SHRUNK_CORE + 1).collect()
         }
         Kind::Register | Kind::CasRegister | Kind::Map if !at.is_pending() && !at.result.is_null() => {
             let shown = symbols.value(at.result);
@@ -179,10 +179,10 @@ fn own_value(
         }
         _ => return None,
     };
-    if own.len() > SMALL {
+    if own.len() > LARGEST_SHRUNK_CORE {
         return None;
     }
-    let budget = patience(limits, PATIENCE);
+    let budget = patience(limits, BRUTE_FORCE_TIME);
     let wrong = matches!(brute::search(spec, &own, symbols, &budget), Ok(Search::NotLinearizable(_)));
     wrong.then_some(own)
 }

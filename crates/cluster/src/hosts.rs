@@ -23,7 +23,7 @@ const MAGIC: &[u8; 16] = b"linpoint-hosts-1";
 /// How long after its time limit a run may take to come to an end on all hosts.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// Longest word of a greeting.
-const LONGEST: usize = 4096;
+const LONGEST_GREETING: usize = 4096;
 
 /// The hosts of a run.
 #[derive(Clone, Debug)]
@@ -388,7 +388,7 @@ fn hear(stream: &mut TcpStream) -> io::Result<Vec<String>> {
         let mut length = [0; 2];
         stream.read_exact(&mut length)?;
         let length = usize::from(u16::from_le_bytes(length));
-        if length > LONGEST {
+        if length > LONGEST_GREETING {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a word is too long"));
         }
         let mut word = vec![0; length];

@@ -18,7 +18,7 @@ pub enum Quiet {
     /// Of a register.
     Value(ValueId),
     /// Of a queue with few elements, front first; the rest is null.
-    Few(u8, [ValueId; FEW]),
+    Few(u8, [ValueId; ELEMENTS_IN_PLACE]),
     /// Of a queue with a few more.
     Line(Box<Line>),
     /// Of a queue, front first.
@@ -28,7 +28,7 @@ pub enum Quiet {
 }
 
 /// Elements of a queue that are kept in place.
-const FEW: usize = 3;
+const ELEMENTS_IN_PLACE: usize = 3;
 /// With so many they are kept in place again: not at once, lest it goes to and fro.
 const BACK: u8 = 1;
 
@@ -108,10 +108,10 @@ impl Quiet {
                 if items.len() > LINE {
                     return Quiet::Queue(Box::new(ids.collect()));
                 }
-                if items.len() > FEW {
+                if items.len() > ELEMENTS_IN_PLACE {
                     return Quiet::Line(Box::new(Line::new(ids)));
                 }
-                let mut few = [ValueId::NULL; FEW];
+                let mut few = [ValueId::NULL; ELEMENTS_IN_PLACE];
                 few.iter_mut().zip(ids).for_each(|(place, id)| *place = id);
                 Quiet::Few(items.len() as u8, few)
             }
@@ -181,7 +181,7 @@ impl Quiet {
                         let first = items[0] == result;
                         if first {
                             items.rotate_left(1);
-                            (items[FEW - 1], *count) = (ValueId::NULL, *count - 1);
+                            (items[ELEMENTS_IN_PLACE - 1], *count) = (ValueId::NULL, *count - 1);
                         }
                         first
                     }
@@ -200,7 +200,7 @@ impl Quiet {
                     (codes::queue::DEQUEUE, result) => {
                         let is_front = line.take(result);
                         if line.count <= BACK {
-                            let mut few = [ValueId::NULL; FEW];
+                            let mut few = [ValueId::NULL; ELEMENTS_IN_PLACE];
                             few.iter_mut().zip(line.iter()).for_each(|(place, id)| *place = id);
                             *self = Quiet::Few(line.count, few);
                         }
@@ -219,7 +219,7 @@ impl Quiet {
                         Some(first) if *first == result => {
                             items.pop_front();
                             if items.is_empty() {
-                                *self = Quiet::Few(0, [ValueId::NULL; FEW]);
+                                *self = Quiet::Few(0, [ValueId::NULL; ELEMENTS_IN_PLACE]);
                             }
                             true
                         }

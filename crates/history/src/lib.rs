@@ -30,7 +30,7 @@ pub use diagnostic::Diagnostic;
 pub use form::Form;
 pub use history::History;
 pub use operation::{KeyId, OpCode, Operation, ProcessId};
-pub use own::{OwnSpec, OwnState};
+pub use own::{OwnSpec, OwnState, Undetermined};
 pub use signature::{OpDecl, Shape, Signature};
 pub use spec::{Call, Spec};
 pub use specs::{Builtin, Kind};

@@ -10,11 +10,15 @@
 //! history that nothing explains might be explained by one of these: [`OwnSpec::shortfall`] says so, and such
 //! a history is not told to be violated.
 
+pub(crate) mod several;
+
 use std::any::Any;
 use std::fmt::{self, Debug};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
+
+pub use several::Undetermined;
 
 use crate::signature::Signature;
 use crate::spec::Call;
@@ -33,10 +37,16 @@ pub trait OwnSpec: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     fn initial(&self) -> OwnState;
 
     /// Everything `call` may answer in `state`, with the state after it. Nothing: the operation has to wait.
-    /// More than one: a choice.
+    /// More than one: a choice. Answers may repeat: then what an operation answered leaves open where it led.
     fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)>;
 
-    /// As [`Spec::is_read_only`](crate::Spec::is_read_only).
+    /// May an operation lead to several states with one answer? Then no operation only looks: an answer that says
+    /// which of the states it was rules out the others. Saying `true` is always right.
+    fn leaves_open(&self) -> bool {
+        true
+    }
+
+    /// As [`Spec::is_read_only`](crate::Spec::is_read_only), where nothing is left open.
     fn is_read_only(&self, call: Call<'_>, result: Option<&Value>) -> bool {
         let _ = (call, result);
         false

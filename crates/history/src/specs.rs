@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::operation::{OpCode, ProcessId};
-use crate::own::{OwnSpec, OwnState, Shared};
+use crate::own::{OwnSpec, OwnState, Shared, Undetermined, several};
 use crate::signature::{Shape, Signature};
 use crate::spec::{Call, Spec};
 use crate::symbols::{Symbols, show_process};
@@ -141,6 +141,17 @@ impl Builtin {
         self.own.as_ref().map(|own| &*own.0)
     }
 
+    /// What the object holds in a state, as the specification's own view says; `None` where it says nothing.
+    ///
+    /// # Errors
+    /// Where the specification leaves open what that is.
+    pub fn own_view(&self, state: &State) -> Result<Option<Vec<(Value, Value)>>, Undetermined> {
+        match (self.as_own(), state) {
+            (Some(own), State::Own(state)) => several::view(own, state),
+            _ => Ok(None),
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> &str {
         self.as_own().map_or(self.kind.name(), OwnSpec::name)
@@ -204,7 +215,7 @@ impl Builtin {
     /// Every result the operation may give in `state`, with the state after it.
     pub fn outcomes(&self, state: &State, call: Call<'_>) -> Vec<(Value, State)> {
         if let (Some(own), State::Own(state)) = (self.as_own(), state) {
-            let told = own.outcomes(state, call).into_iter();
+            let told = several::outcomes(own, state, call).into_iter();
             return told.map(|(answer, after)| (answer, State::Own(after))).collect();
         }
         match (self.kind, state) {
@@ -282,7 +293,7 @@ impl Spec for Builtin {
 
     fn is_read_only(&self, call: Call<'_>, result: Option<&Value>) -> bool {
         match self.as_own() {
-            Some(own) => own.is_read_only(call, result),
+            Some(own) => !own.leaves_open() && own.is_read_only(call, result),
             None => read_only(self.kind, call.op, result),
         }
     }
@@ -307,7 +318,7 @@ impl Spec for Builtin {
             State::Bag(bag) => bag.keys().map(|item| item.bytes() + 16).sum(),
             State::Map(map) => map.iter().map(|(key, value)| key.bytes() + value.bytes() + 16).sum(),
             State::Holders(shares, _) => shares.len() * 24,
-            State::Own(state) => self.as_own().map_or(0, |own| own.state_bytes(state)),
+            State::Own(state) => self.as_own().map_or(0, |own| several::bytes(own, state)),
         };
         size_of::<State>() + behind
     }
@@ -326,7 +337,9 @@ impl Spec for Builtin {
                 format!("{{{}}}", entries.join(", "))
             }
             State::Holders(shares, owner) => holders(shares, *owner, |process| process.0.to_string()),
-            State::Own(state) => self.as_own().map_or_else(String::new, |own| own.show(state)),
+            State::Own(state) => {
+                self.as_own().map_or_else(String::new, |own| several::show(own, state, None))
+            }
         }
     }
 
@@ -335,7 +348,9 @@ impl Spec for Builtin {
             State::Holders(shares, owner) => {
                 holders(shares, *owner, |process| show_process(&names.process_name(process)))
             }
-            State::Own(state) => self.as_own().map_or_else(String::new, |own| own.show_named(state, names)),
+            State::Own(state) => {
+                self.as_own().map_or_else(String::new, |own| several::show(own, state, Some(names)))
+            }
             other => self.show(other),
         }
     }

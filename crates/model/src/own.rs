@@ -34,7 +34,7 @@ use linpoint_lang::{Program, Specification};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-use crate::sequential::{Missing, asks_who_calls, ends, only_looks};
+use crate::sequential::{Missing, asks_who_calls, ends, is_deterministic, only_looks};
 use words::Words;
 
 /// Why a program cannot be a specification of histories.
@@ -76,6 +76,7 @@ pub struct BlockSpec {
     machine: Machine<'static>,
     signature: Signature,
     only_looks: Vec<bool>,
+    leaves_open: bool,
     words: RwLock<Words>,
     by_caller: bool,
     /// One machine per caller, where it matters who calls.
@@ -117,6 +118,7 @@ impl BlockSpec {
             text: text.to_owned(),
             signature: Signature { operations: declared? },
             only_looks: (0..count).map(looks).collect(),
+            leaves_open: !is_deterministic(program),
             words: RwLock::default(),
             by_caller: asks_who_calls(program),
             callers: RwLock::default(),
@@ -211,6 +213,10 @@ impl OwnSpec for BlockSpec {
             }
         }
         outcomes
+    }
+
+    fn leaves_open(&self) -> bool {
+        self.leaves_open
     }
 
     fn is_read_only(&self, call: Call<'_>, _: Option<&Value>) -> bool {

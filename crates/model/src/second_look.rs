@@ -30,7 +30,7 @@ use crate::store::{FIRST, Store};
 const SEED: u64 = 18;
 
 /// How long both looks may take together.
-const LONGEST: Duration = Duration::from_secs(1);
+const LOOK_TIME: Duration = Duration::from_secs(1);
 
 /// Where more states were met than this, they are not looked up: to list them would take too long.
 const MOST_STATES: usize = 300_000;
@@ -50,7 +50,7 @@ pub(crate) fn runs(program: &Program, workload: &Workload, bounds: &Bounds, expl
     }
     let values = if explored.distinct_data { Values::distinct() } else { Values::few(workload.values) };
     let plainly = Plainly {
-        time: Some(LONGEST / 2),
+        time: Some(LOOK_TIME / 2),
         states: share(explored.transitions),
         sizes: bounds.sizes.clone(),
         values,
@@ -108,7 +108,7 @@ pub(crate) fn states(
     let first = Full { state: initial, monitor: 0, claims: 0, made, fresh: 0 };
     let mut sample = Sample { rng: Rng::new(SEED), left: share(explorer.transitions), start };
     let mut missing = false;
-    while sample.left > 0 && !missing && start.elapsed() < LONGEST / 2 {
+    while sample.left > 0 && !missing && start.elapsed() < LOOK_TIME / 2 {
         missing = sample.run(explorer, first.clone(), &met);
     }
     explorer.monitor = monitor;
@@ -166,7 +166,7 @@ impl Sample {
         let mut noticed = vec![false; threads];
         self.left = self.left.saturating_sub(1);
         for _ in 0..LONG_RUN {
-            if self.left == 0 || self.start.elapsed() > LONGEST {
+            if self.left == 0 || self.start.elapsed() > LOOK_TIME {
                 return false;
             }
             self.left -= 1;

@@ -47,9 +47,12 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
     // operations have no more, and taking one of them twice does no harm.
     let mut met: FxHashSet<State> = FxHashSet::default();
     let (mut open, mut steps) = (vec![before], 0);
-    while let Some(state) = open.pop() {
+    while let Some(mut state) = open.pop() {
         let Some(pc) = machine.pc(&state, thread) else { continue };
-        for edge in 0..machine.program.node(pc).edges.len() {
+        let edges = &machine.program.node(pc).edges;
+        for (edge, actions) in edges.iter().map(|edge| &edge.actions).enumerate() {
+            // The last way from here needs the state no more.
+            let is_last = edge + 1 == edges.len() && has_one_way(actions);
             let mut choices = Choices::default();
             loop {
                 steps += 1;
@@ -57,7 +60,7 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
                     found.missing = Some(Missing::Steps);
                     return found;
                 }
-                let mut after = state.clone();
+                let mut after = if is_last { std::mem::take(&mut state) } else { state.clone() };
                 match machine.step(&mut after, thread, edge, &mut choices, &mut Vec::new()) {
                     Ok(Outcome::Moved) => {
                         if steps <= UNNOTED_STEPS || met.insert(after.clone()) {
@@ -79,10 +82,46 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
                 if !choices.next() {
                     break;
                 }
+                assert!(!is_last, "a step with one way leaves no choice");
             }
         }
     }
     found
+}
+
+/// Is nothing chosen in a step, and no record made, which may be any that is free?
+fn has_one_way(actions: &[Action]) -> bool {
+    actions.iter().all(|action| match action {
+        Action::Choose(..) | Action::New { .. } => false,
+        Action::Assign(..) | Action::Assume(_) | Action::Assert(..) | Action::Free(_) => true,
+        Action::Lock(_) | Action::Unlock(_) => true,
+        Action::Prophecy(..) | Action::Mark(_) | Action::Claim(_) => true,
+    })
+}
+
+/// Does every call lead to one state at the most? `false` where that is not plain: where a value or a block is
+/// chosen. Of the edges of a condition only one can be taken; which record is made makes no difference.
+pub(crate) fn is_deterministic(block: &Program) -> bool {
+    let guarded = |actions: &[Action]| matches!(actions.first(), Some(Action::Assume(_)));
+    block.nodes.iter().all(|node| {
+        let chosen = node.edges.iter().flat_map(|edge| &edge.actions);
+        let picks = chosen.into_iter().any(|action| matches!(action, Action::Choose(..)));
+        let one_way = match &node.edges[..] {
+            [] | [_] => true,
+            [a, b] => guarded(&a.actions) && guarded(&b.actions) && are_opposite(&a.actions, &b.actions),
+            _ => false,
+        };
+        !picks && one_way
+    })
+}
+
+/// Does one begin by asking for what the other denies?
+fn are_opposite(a: &[Action], b: &[Action]) -> bool {
+    let denies = |a: &Expr, b: &Expr| matches!(a, Expr::Not(inner) if **inner == *b);
+    match (a.first(), b.first()) {
+        (Some(Action::Assume(a)), Some(Action::Assume(b))) => denies(a, b) || denies(b, a),
+        _ => false,
+    }
 }
 
 /// Can no call of the operation change a shared variable, or make or free a record? `false` where that is not
@@ -138,5 +177,33 @@ fn found_by_me(place: &Place) -> bool {
     match place {
         Place::Local(_) | Place::Global(..) => false,
         Place::Element(_, e, _) | Place::Field(e, ..) => says_me(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linpoint_lang::{Specification, compile_specifications};
+
+    use super::is_deterministic;
+
+    #[track_caller]
+    fn check(body: &str, expected: bool) {
+        let text =
+            format!("spec X {{\n  shared n: int\n  op f(a: int) -> int {{\n{body}\n    return n\n  }}\n}}\n");
+        let (mut found, wrong) = compile_specifications(&text);
+        assert!(wrong.is_empty(), "{wrong:?}");
+        let Some((_, Specification::Block(program))) = found.pop() else { panic!("a block") };
+        assert_eq!(is_deterministic(&program), expected, "{body}");
+    }
+
+    #[test]
+    fn what_chooses_is_noticed() {
+        check("    n = a", true);
+        check("    if n == a { n = 0 } else { n = n + 1 }", true);
+        check("    if n == a && n > 3 || a < 2 { n = 0 }", true);
+        check("    while n < a { n = n + 1 }", true);
+        check("    m = choose 0..3\n    n = m", false);
+        check("    choose { n = 1 } or { n = 2 }", false);
+        check("    choose { assume n > 0\n n = 1 } or { assume n > 1\n n = 2 }", false);
     }
 }

@@ -112,12 +112,12 @@ pub(crate) struct Programs {
 
 const EMPTY: u32 = u32::MAX;
 /// So many bytes are enough.
-const MOST: usize = 256 << 20;
+const MOST_BYTES: usize = 256 << 20;
 
 impl Programs {
     /// Nothing is known; beyond so many bytes what is known is forgotten.
     pub fn within(bytes: usize) -> Programs {
-        Programs { most: bytes.min(MOST), ..Programs::default() }
+        Programs { most: bytes.min(MOST_BYTES), ..Programs::default() }
     }
 
     /// Forgets everything if it is too much.

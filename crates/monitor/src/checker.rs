@@ -518,7 +518,7 @@ impl Checker {
                 }
             }
             // Views that were compared may not have been those of the specification.
-            if let Some(why) = self.refine.model().shortfall() {
+            if let Some(why) = self.refine.shortfall() {
                 return self.decide(Found::Unknown(Unknown::Engine { why }));
             }
             // Operations that are open are pending: that, too, was judged.
@@ -553,7 +553,7 @@ impl Checker {
     }
 
     fn decide_at(&mut self, at: u64, found: Found) {
-        let found = match (found, self.refine.model().shortfall()) {
+        let found = match (found, self.refine.shortfall()) {
             (Found::Refused(_) | Found::View(_), Some(why)) => Found::Unknown(Unknown::Engine { why }),
             (found, _) => found,
         };

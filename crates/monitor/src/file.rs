@@ -43,7 +43,7 @@ const HEAD: usize = 24;
 /// Stands for an error bound of zero, since zero stands for numbers.
 const NO_ERROR: u64 = u64::MAX;
 /// Longer frames are taken for garbage.
-const LONGEST: u32 = 1 << 28;
+const LONGEST_FRAME_BYTES: u32 = 1 << 28;
 
 /// What an object was registered as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -303,7 +303,7 @@ impl<R: Read> Reader<R> {
         let (kind, number, length, expected) = (word(0), word(4), word(8), word(12));
         let padded = u64::from(length).next_multiple_of(8);
         let mut content = Vec::new();
-        let whole = length <= LONGEST
+        let whole = length <= LONGEST_FRAME_BYTES
             && (&mut self.from).take(padded).read_to_end(&mut content)? as u64 == padded
             && sum([self.sum, kind, number, length], &content[..length as usize]) == expected
             && content[length as usize..].iter().all(|byte| *byte == 0);

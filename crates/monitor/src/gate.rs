@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use crate::object::Watched;
 
 /// The first wait.
-const PATIENCE: Duration = Duration::from_millis(100);
+const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// And the longest.
-const LONGEST: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Says what is too far ahead.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Gate {
 
 impl Gate {
     pub(crate) fn new(window: Option<u64>) -> Gate {
-        Gate { window, opened: 0, judged: 0, moved: Instant::now(), patience: PATIENCE }
+        Gate { window, opened: 0, judged: 0, moved: Instant::now(), patience: FIRST_WAIT }
     }
 
     /// From now on everything is let in.
@@ -55,11 +55,11 @@ impl Gate {
     /// A round is over: was something held, and what was judged until now, all in all?
     pub(crate) fn note(&mut self, held: bool, judged: u64) {
         if !held || judged != self.judged {
-            (self.opened, self.judged, self.patience) = (0, judged, PATIENCE);
+            (self.opened, self.judged, self.patience) = (0, judged, FIRST_WAIT);
             self.moved = Instant::now();
         } else if self.moved.elapsed() >= self.patience {
             self.opened += 1;
-            self.patience = (2 * self.patience).min(LONGEST);
+            self.patience = (2 * self.patience).min(LONGEST_WAIT);
             self.moved = Instant::now();
         }
     }

@@ -36,7 +36,7 @@ impl Page {
             while !stopped.load(Ordering::Acquire) {
                 // A client that misbehaves is its own trouble.
                 while let Ok((connection, _)) = listener.accept() {
-                    if clients.len() == MOST {
+                    if clients.len() == MOST_CONNECTIONS {
                         clients.remove(0);
                     }
                     clients.extend(Client::new(connection));
@@ -64,7 +64,7 @@ impl Drop for Page {
 }
 
 /// So many connections are kept; after that the oldest goes.
-const MOST: usize = 64;
+const MOST_CONNECTIONS: usize = 64;
 /// How often connections are looked at.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How often it is looked whether there are any.
@@ -73,7 +73,7 @@ const REST: Duration = Duration::from_millis(50);
 const LONGEST_REQUEST: usize = 16 << 10;
 
 /// How long one client may take, all in all.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CLIENT_TIME: Duration = Duration::from_secs(2);
 
 /// A connection: what it asked so far, then what is left of the answer.
 struct Client {
@@ -86,7 +86,7 @@ struct Client {
 impl Client {
     fn new(connection: TcpStream) -> Option<Client> {
         connection.set_nonblocking(true).ok()?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + CLIENT_TIME;
         Some(Client { connection, deadline, request: Vec::new(), answer: None })
     }
 

@@ -75,8 +75,10 @@ pub trait Model: Send {
     }
 
     /// Why the model may have refused what the specification allows, or may show another view than the
-    /// specification has, if that may be: code of the user's own panicked. Then nothing is violated.
-    fn shortfall(&self) -> Option<String> {
+    /// specification has, if that may be: code of the user's own panicked, or (where views are compared) the
+    /// specification leaves open what the object holds. Then nothing is violated.
+    fn shortfall(&self, of_views: bool) -> Option<String> {
+        let _ = of_views;
         None
     }
 

@@ -68,10 +68,10 @@ pub(crate) fn normalised(shape: Shape, result: &Value) -> &Value {
 
 /// Items between brackets, the first few of them where there are many.
 pub(crate) fn shown(open: &str, items: impl ExactSizeIterator<Item = String>, close: &str) -> String {
-    const FEW: usize = 24;
+    const ITEMS_SHOWN: usize = 24;
     let count = items.len();
-    let mut text = items.take(FEW).collect::<Vec<_>>().join(", ");
-    if count > FEW {
+    let mut text = items.take(ITEMS_SHOWN).collect::<Vec<_>>().join(", ");
+    if count > ITEMS_SHOWN {
         text += &format!(", … {count} in all");
     }
     format!("{open}{text}{close}")

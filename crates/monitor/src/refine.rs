@@ -131,6 +131,11 @@ impl Refine {
         self.view.is_some()
     }
 
+    /// Why what does not fit may fit all the same, if that may be.
+    pub fn shortfall(&self) -> Option<String> {
+        self.worlds.iter().find_map(|world| world.shortfall(self.has_view()))
+    }
+
     /// Lets an operation take effect with its answer. What was expected, if no world allows that.
     #[inline]
     pub fn apply(&mut self, thread: ThreadId, op: u8, arg: &Value, result: &Value) -> Result<(), String> {

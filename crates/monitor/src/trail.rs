@@ -85,7 +85,7 @@ impl Past {
 /// The least number of operations in a stretch.
 const LEAST: usize = 1024;
 /// A stretch may be longer than it should by so much.
-const MOST: usize = 1 << 16;
+const MOST_OVERLONG: usize = 1 << 16;
 
 impl Trail {
     pub fn new(model: &dyn Model) -> Trail {
@@ -97,7 +97,7 @@ impl Trail {
     #[inline]
     pub fn note(&mut self, past: Past) {
         self.newer.past.push(past);
-        if self.newer.past.len() > MOST + self.room {
+        if self.newer.past.len() > MOST_OVERLONG + self.room {
             // For want of a moment at which the state was certain.
             self.newer.past.clear();
             self.older = None;

@@ -30,10 +30,10 @@ pub use small_runs::{SmallRuns, small_runs, workload};
 pub use unneeded::{Unneeded, unneeded};
 
 /// So many open obligations are looked at.
-const MOST: usize = 4;
+const MOST_OBLIGATIONS: usize = 4;
 
 /// Longest time for all of them.
-const TIME: Duration = Duration::from_secs(5);
+const DIAGNOSIS_TIME: Duration = Duration::from_secs(5);
 
 /// What was found about an open obligation.
 #[derive(Clone, Debug, Default)]
@@ -61,10 +61,10 @@ pub fn diagnose(
     left: Option<Duration>,
 ) -> Vec<Diagnosis> {
     let Some(graph) = &report.graph else { return Vec::new() };
-    let deadline = Instant::now() + left.unwrap_or(TIME).min(TIME);
+    let deadline = Instant::now() + left.unwrap_or(DIAGNOSIS_TIME).min(DIAGNOSIS_TIME);
     let over = || Instant::now() >= deadline;
     let (mut found, mut told) = (Vec::new(), Vec::new());
-    for decided in open(report).take(MOST) {
+    for decided in open(report).take(MOST_OBLIGATIONS) {
         if over() {
             found.push(Diagnosis { in_runs: Some(InRuns::NoTime), ..Diagnosis::default() });
             continue;

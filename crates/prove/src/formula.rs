@@ -10,7 +10,7 @@ use crate::term::{Node, Term, Terms};
 use crate::worker::Worker;
 
 /// Longer formulas are cut.
-const LONGEST: usize = 400;
+const LONGEST_SHOWN: usize = 400;
 
 /// What a question asks, a line a goal. Facts are as in the program; the rest is a formula over the memory
 /// before (`m`) and the values that the step gives.
@@ -40,7 +40,7 @@ pub fn said(worker: &Worker<'_, '_>, facts: &Facts, question: &Question) -> Vec<
 }
 
 fn cut(mut line: String) -> String {
-    if let Some((at, _)) = line.char_indices().nth(LONGEST) {
+    if let Some((at, _)) = line.char_indices().nth(LONGEST_SHOWN) {
         line.truncate(at);
         line.push_str(" …");
     }

@@ -31,11 +31,11 @@ use linpoint_model::{
 const CLIENTS: [(usize, u32); 5] = [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2)];
 
 /// So many states with fixed sizes, and so many words in all of them.
-const STATES: usize = 50_000;
-const WORDS: usize = 50_000_000;
+const MOST_STATES: usize = 50_000;
+const MOST_WORDS: usize = 50_000_000;
 
 /// A state with more words is not looked at.
-const LARGEST: usize = 1_000_000;
+const LARGEST_STATE_WORDS: usize = 1_000_000;
 
 /// What exploration says of a program that is proved.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub fn share(took: Duration, left: Option<Duration>) -> Duration {
 pub fn gate(program: &Program, fixed: &[(String, i64)], time: Duration) -> Gate {
     let erased = erase(program);
     let words = words(&erased, &sizes_with(&erased, fixed));
-    if words > LARGEST {
+    if words > LARGEST_STATE_WORDS {
         return Gate::Unseen("no run was explored: the sizes are too large".into());
     }
     if let Some(why) = no_start(&erased, fixed) {
@@ -169,7 +169,7 @@ fn at_sizes(
         let plainly = || Plainly {
             time: Some(time.saturating_sub(start.elapsed()).min(time / 3)),
             // Large arrays leave room for few states.
-            states: STATES.min(WORDS / words.max(1)).max(1),
+            states: MOST_STATES.min(MOST_WORDS / words.max(1)).max(1),
             sizes: Some(sizes.clone()),
             deadlocks: false,
             given: true,

@@ -30,7 +30,7 @@ use crate::scope::Scope;
 use crate::store::Store;
 
 /// So many states of random runs are looked up, with all that can happen next.
-const STATES: u64 = 3000;
+const STATES_LOOKED_UP: u64 = 3000;
 
 /// So many random heaps are made, of which those count that the proof stands for.
 const HEAPS: u64 = 20_000;
@@ -141,7 +141,7 @@ fn audit_whole(
     let Some(client) = scope.client(&layout.roles) else { return Ok(true) };
     let inside = Inside::Whole(store, &client);
     // Precision is a matter of views: there is none to forget.
-    let amount = Amount { states: STATES, heaps: 0, until: Some(Instant::now() + time) };
+    let amount = Amount { states: STATES_LOOKED_UP, heaps: 0, until: Some(Instant::now() + time) };
     Ok(amount.is_reached(&audit(&plain, points, &inside, 1, &amount)?, least(time)))
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn audit_views(
     let views = refine::forget(&plain, views).map_err(|_| "a structure that is too large")?;
     // What refinement added to a proof is not in concrete states: there only runs say something.
     let heaps = if *precision == Precision::default() { HEAPS } else { 0 };
-    let amount = Amount { states: STATES, heaps, until: Some(Instant::now() + time) };
+    let amount = Amount { states: STATES_LOOKED_UP, heaps, until: Some(Instant::now() + time) };
     Ok(amount.is_reached(&audit(&plain, points, &Inside::Views(&views), 1, &amount)?, least(time)))
 }
 

@@ -15,7 +15,7 @@ use crate::exec::{Point, Points};
 use crate::layout::{Layout, Object, Role};
 
 /// More combinations than this are not tried.
-const MOST: usize = 512;
+const MOST_COMBINATIONS: usize = 512;
 
 /// Every combination of points worth trying, simple ones first.
 pub fn candidates(layout: &Layout<'_>) -> Vec<Points> {
@@ -41,7 +41,7 @@ pub fn candidates(layout: &Layout<'_>) -> Vec<Points> {
     if layout.object != Object::Set {
         all.extend(helped(layout));
     }
-    all.truncate(MOST);
+    all.truncate(MOST_COMBINATIONS);
     all.into_iter().map(Points::At).collect()
 }
 
@@ -163,7 +163,7 @@ fn product(choices: &[Vec<Choice>]) -> Vec<Choice> {
     for choice in choices {
         let longer =
             all.iter().flat_map(|before| choice.iter().map(move |next| [before.as_slice(), next].concat()));
-        all = longer.take(MOST).collect();
+        all = longer.take(MOST_COMBINATIONS).collect();
     }
     all
 }

@@ -33,7 +33,7 @@ use crate::structure::IDLE;
 use crate::threads::{Client, End, Found, analyse, is_inductive, successors};
 
 /// Each object and combination of points gets this long.
-const TIME: Duration = Duration::from_secs(1);
+const TIME_EACH: Duration = Duration::from_secs(1);
 
 /// All of them together.
 const IN_ALL: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ const IN_ALL: Duration = Duration::from_secs(20);
 const ROOM: usize = 256 << 20;
 
 /// More combinations of points than this are not tried.
-const MOST: usize = 24;
+const MOST_COMBINATIONS: usize = 24;
 
 /// Calls in a row that are run, where it is not proved that operations end.
 pub const CALLS: usize = 4;
@@ -148,11 +148,11 @@ fn is_it(program: &Program, object: Object, roles: &[Role], until: Instant) -> O
     let layout = Layout::of(program, object, roles.to_vec()).ok()?;
     let start = initial(&layout, 1).ok()?;
     let client = Client::general(&layout, 1);
-    let all = std::iter::once(Points::Given).chain(candidates(&layout).into_iter().take(MOST));
+    let all = std::iter::once(Points::Given).chain(candidates(&layout).into_iter().take(MOST_COMBINATIONS));
     for points in all {
         let steps = Steps { layout: &layout, points: &points };
         let left = until.saturating_duration_since(Instant::now());
-        let budget = Budget::new(Some(TIME.min(left)), ROOM, &|_| {});
+        let budget = Budget::new(Some(TIME_EACH.min(left)), ROOM, &|_| {});
         let found = analyse(&steps, start.clone(), &client, Domain::Joined, &budget);
         if !matches!(found.end, End::Proved)
             || is_inductive(&steps, &start, &client, &found, Some(until)).is_err()

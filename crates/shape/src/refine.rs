@@ -28,7 +28,7 @@ pub struct Precision {
 }
 
 /// More than this many predicates are not added.
-const MOST: usize = 8;
+const MOST_PREDICATES: usize = 8;
 
 impl Precision {
     /// How structures are joined.
@@ -119,7 +119,7 @@ pub fn candidates(plain: &Layout<'_>, precision: &Precision, halt: &Halt) -> Vec
     let Ok(layout) = layout(plain, precision) else { return more };
     let Some(node) = program.nodes.get(usize::from(halt.at.0)) else { return more };
     let op = node.op.index();
-    if op >= program.operations.len() || precision.keep.len() >= MOST {
+    if op >= program.operations.len() || precision.keep.len() >= MOST_PREDICATES {
         return more;
     }
     let live = &layout.live[usize::from(halt.at.0)];

@@ -10,8 +10,8 @@
 //!   coarse.
 //!
 //! Because the basis is a type, a search within bounds cannot be told as a proof: a `Verdict<EveryRun, …>` is
-//! no `Verdict<Proof, …>`, nothing turns one basis into another, and only the crate of an engine can make the
-//! basis of that engine. In the same way a program that can only prove has the evidence
+//! no `Verdict<Proof, …>`, nothing turns one basis into another, and the basis of an exploration or of a proof
+//! has private parts: only the crate of its engine can make one. In the same way a program that can only prove has the evidence
 //! [`Infallible`](std::convert::Infallible), and its verdict can never say `violated`.
 //!
 //! Evidence is believed after it was looked at a second time, by code that shares nothing with what found it.

@@ -33,7 +33,7 @@ pub(super) struct Late {
 }
 
 /// The longest way to a start that is shown.
-const SHORT: usize = 32;
+const LONGEST_PREFIX: usize = 32;
 /// So many of the last operations are looked at to find one.
 const LONGEST_TAIL: usize = 1024;
 
@@ -162,7 +162,7 @@ fn short_way(spec: &Builtin, symbols: &Symbols, order: &[Operation], goal: &Stat
         }
         size /= 2;
     }
-    (way.len() <= SHORT).then_some(way)
+    (way.len() <= LONGEST_PREFIX).then_some(way)
 }
 
 /// The operations that are possible, one after another from the beginning, the others left out; and where

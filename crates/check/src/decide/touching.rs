@@ -394,7 +394,7 @@ impl<'a> Touching<'a> {
             plan: &[],
             makes_over: false,
         };
-        let found = guided::search(self.part.spec, symbols, &problem, PATIENCE, self.part.budget);
+        let found = guided::search(self.part.spec, symbols, &problem, SHRINK_STEPS, self.part.budget);
         matches!(found, Ok(guided::Found::None))
     }
 
@@ -411,7 +411,7 @@ impl<'a> Touching<'a> {
 }
 
 /// Steps back while a core is made smaller.
-const PATIENCE: u64 = 10_000;
+const SHRINK_STEPS: u64 = 10_000;
 /// Steps of the plain search over several objects.
 const SECOND: u64 = 1_000_000;
 /// More operations than this are not given to it.

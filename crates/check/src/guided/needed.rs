@@ -26,7 +26,7 @@ use crate::depth_first::links::Returns;
 
 const NONE: u32 = u32::MAX;
 /// Where more operations of an object meet at a stamp, each is compared with so many that follow it.
-const MOST: usize = 64;
+const MOST_COMPARED: usize = 64;
 
 /// The better plan.
 pub(super) fn plan(
@@ -68,7 +68,7 @@ fn pairs(rows: &[Operation], object: &[u32], mut visit: impl FnMut(u32, u32)) {
     events.sort_unstable();
     for same in events.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         for (index, a) in same.iter().enumerate() {
-            same[index + 1..].iter().take(MOST).for_each(|b| visit(a.2, b.2));
+            same[index + 1..].iter().take(MOST_COMPARED).for_each(|b| visit(a.2, b.2));
         }
     }
 }

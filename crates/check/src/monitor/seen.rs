@@ -24,7 +24,7 @@ enum Block {
 }
 
 /// A list of more members than this takes more room than a bitmap.
-const FEW: usize = 4096;
+const LARGEST_LIST: usize = 4096;
 
 impl Seen {
     /// Adds a value; was it new?
@@ -77,7 +77,7 @@ impl Block {
                     return false;
                 }
                 list.insert(at, low);
-                if list.len() > FEW {
+                if list.len() > LARGEST_LIST {
                     let mut bits = Box::new([0; 1024]);
                     list.iter().for_each(|&member| bits[usize::from(member >> 6)] |= 1 << (member & 63));
                     *self = Block::Many(bits);

@@ -58,7 +58,7 @@ struct Page {
 }
 
 const NO_BLOCK: u32 = u32::MAX;
-const FEW: usize = 1024;
+const FEW_VALUES: usize = 1024;
 
 impl ValueTable {
     /// What is known of `value`.
@@ -157,7 +157,7 @@ impl ValueTable {
                 self.bytes += 8; // It stays counted as gone: six bytes too many, which nobody minds.
             }
         }
-        if few.held.len() + few.gone.len() > FEW {
+        if few.held.len() + few.gone.len() > FEW_VALUES {
             self.page(index);
         }
     }

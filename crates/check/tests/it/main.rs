@@ -13,6 +13,7 @@ mod exhaustive;
 mod frontier;
 mod generate;
 mod generic;
+mod left_open;
 mod map;
 mod metastates;
 mod one_pass;

@@ -1,5 +1,11 @@
 //! `--spec FILE.lin`: specifications of the user's own, from file to verdict.
 
+use linpoint_check::{Options, check_rows};
+use linpoint_history::generate::{self, Plan, Spoil, Values};
+use linpoint_history::rng::Rng;
+use linpoint_history::{Builtin, specs};
+use linpoint_verdict::VerdictKind;
+
 use crate::run::{Ran, linpoint, scratch};
 
 const EXAMPLES: [&str; 4] = ["counter-store", "job-queue", "lease", "rate-limiter"];
@@ -101,12 +107,64 @@ fn a_mistake_of_the_specification_is_no_violation() {
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
 }
 
+/// A choice that no answer shows is open until one does.
+#[test]
+fn choices_that_answers_do_not_show() {
+    let text = "spec X {\n  shared n: int\n  op roll() {\n    m = choose 1..7\n    n = m\n  }\n  \
+                op read() -> int {\n    return n\n  }\n}\n";
+    let file = scratch("dice.lin", text.as_bytes());
+    let row = |op: &str, ret: &str, at: u32| {
+        format!(r#"{{"process":1,"op":"{op}","ret":{ret},"call":{at},"return":{}}}"#, at + 1)
+    };
+    let reads = |numbers: &[u32]| {
+        let mut rows = vec![row("roll", "null", 0)];
+        rows.extend(numbers.iter().zip(1..).map(|(n, at)| row("read", &n.to_string(), 2 * at)));
+        let spec = file.to_str().expect("text");
+        linpoint(&["check", "-", "--spec", spec], rows.join("\n").as_bytes()).code
+    };
+    for number in 1..7 {
+        assert_eq!(reads(&[number, number]), 0, "{number}");
+    }
+    assert_eq!((reads(&[7]), reads(&[0]), reads(&[1, 2])), (1, 1, 1));
+}
+
+/// A register, as the built-in one is.
+const TWIN: &str = "spec Twin {\n  shared x: data? = none\n  op write(v: data) {\n    x = some(v)\n  }\n  \
+                    op read() -> data? {\n    return x\n  }\n}\n";
+
+/// The same verdicts as the built-in specification on random histories, half of them spoilt.
+#[test]
+fn ten_thousand_histories_of_a_twin() {
+    let (name, block) = linpoint_lang::compile_specifications(TWIN).0.pop().expect("a specification");
+    let twin = linpoint_model::BlockSpec::builtin(&name, block, TWIN).expect("histories can hold it");
+    let register = specs::parse("register").expect("a known name");
+    let (mut counts, mut rng) = ([0; 3], Rng::new(19));
+    while counts.iter().sum::<usize>() < 10_000 {
+        let mut plan = Plan::new(register.clone());
+        plan.seed = rng.bits();
+        plan.processes = 1 + rng.below(5) as u32;
+        plan.operations = 3 + rng.below(14);
+        plan.values = Values::Repeated(1 + rng.below(3) as u32);
+        plan.overlap = *rng.pick(&[0.1, 0.5, 2.0]);
+        plan.pending = *rng.pick(&[0.0, 0.0, 0.1]);
+        let spoil = rng.chance(0.5).then_some(Spoil { at: 0.6, flaw: None });
+        let Ok((history, _)) = generate::history(&plan, spoil) else { continue };
+        let verdict = |spec: &Builtin| {
+            let (rows, mut symbols) = (history.operations.clone(), history.symbols.clone());
+            let answer = check_rows(rows, spec, &mut symbols, &Options::default()).expect("no bug");
+            answer.verdict.kind()
+        };
+        let kind = verdict(&register);
+        assert_eq!(verdict(&twin), kind, "{:#?}", history.operations);
+        counts[VerdictKind::ALL.iter().position(|known| *known == kind).expect("one of three")] += 1;
+    }
+    assert!(counts[0] > 2_000 && counts[1] > 2_000, "{counts:?}");
+}
+
 /// The same verdicts as the built-in specification that says the same.
 #[test]
 fn twins_of_built_in_specifications_agree() {
-    let twin = "spec Twin {\n  shared x: data? = none\n  op write(v: data) {\n    x = some(v)\n  }\n  \
-                op read() -> data? {\n    return x\n  }\n}\n";
-    let file = scratch("twin.lin", twin.as_bytes());
+    let file = scratch("twin.lin", TWIN.as_bytes());
     for seed in 0..20 {
         let plan = format!("generate --spec register --processes 4 --ops 40 --values 3 --seed {seed}");
         let spoil = if seed % 2 == 0 { " --spoil" } else { "" };

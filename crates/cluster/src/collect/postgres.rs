@@ -23,7 +23,7 @@ use super::{Store, Trouble};
 /// The table that keys and values are kept in.
 const TABLE: &str = "linpoint";
 /// Most bytes of an answer.
-const LONGEST: usize = 1 << 20;
+const LONGEST_ANSWER_BYTES: usize = 1 << 20;
 
 /// Who asks, and for what.
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ impl Postgres {
             if let Some(message) = backend::Message::parse(&mut self.buffer)? {
                 return Ok(message);
             }
-            if self.buffer.len() > LONGEST {
+            if self.buffer.len() > LONGEST_ANSWER_BYTES {
                 return Err(wrong("more than a megabyte"));
             }
             let mut bytes = [0; 4096];

@@ -27,7 +27,7 @@ pub(super) const ENGAGE: usize = 96;
 /// Rows that an object may hold for the batch checker.
 pub(super) const HOLD: usize = 1 << 22;
 /// Rows that are looked at without asking for memory.
-const FEW: usize = 16;
+const ROWS_WITHOUT_MEMORY: usize = 16;
 /// How long one object may hold up the others in one step.
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -200,7 +200,7 @@ impl Busy {
     /// Decides what is complete: nothing that is still to come was called before `mark`.
     pub(super) fn settle(&mut self, mark: i64, world: &mut World) {
         self.settled = mark;
-        if self.more.is_none() && self.done == 0 && self.rows.len() <= FEW {
+        if self.more.is_none() && self.done == 0 && self.rows.len() <= ROWS_WITHOUT_MEMORY {
             self.steps(mark, world);
             let first = self.rows.first().map_or(i64::MAX, |row| row.ret);
             if first >= mark && world.clocks.are_exact() {
@@ -225,7 +225,7 @@ impl Busy {
     /// The usual case, done quickly: the first rows are segments of one operation each, and steps of the one
     /// state. What else there is, [`Busy::cut`] does.
     fn steps(&mut self, mark: i64, world: &mut World) {
-        let mut behind = [mark; FEW];
+        let mut behind = [mark; ROWS_WITHOUT_MEMORY];
         for i in (1..self.rows.len()).rev() {
             behind[i - 1] = behind[i].min(world.clocks.earliest(&self.rows[i]));
         }

@@ -22,7 +22,7 @@ use crate::diagnostic::Diagnostic;
 /// Small enough to stay in the second-level cache, large enough that a system call is lost in the noise.
 const BUFFER: usize = 256 << 10;
 /// No record is longer than this.
-const LONGEST: usize = 256 << 20;
+const LONGEST_RECORD_BYTES: usize = 256 << 20;
 
 /// What some editors put before UTF-8; it means nothing.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -137,8 +137,8 @@ impl Source {
             (self.start, self.end) = (0, self.end - self.start);
         }
         if self.end == self.buffer.len() {
-            if self.end >= LONGEST {
-                let message = format!("a record is longer than {} MiB", LONGEST >> 20);
+            if self.end >= LONGEST_RECORD_BYTES {
+                let message = format!("a record is longer than {} MiB", LONGEST_RECORD_BYTES >> 20);
                 return Err(self.place(problem::too_big(message), 0));
             }
             self.guard.ask(self.end)?;

@@ -43,7 +43,7 @@ pub(super) fn scan_fits(cells: &VecDeque<Value>, result: &Value) -> bool {
 /// The cells as they are shown: as a list, or, where many were never written, those that were.
 pub(super) fn show(cells: &VecDeque<Value>) -> String {
     let written = cells.iter().enumerate().filter(|(_, value)| !value.is_null());
-    if cells.len() <= FEW || written.clone().count() * 2 > cells.len() {
+    if cells.len() <= CELLS_SHOWN || written.clone().count() * 2 > cells.len() {
         return Value::list(cells.iter().cloned()).to_string();
     }
     let shown: Vec<String> = written.map(|(cell, value)| format!("{cell}: {value}")).collect();
@@ -51,7 +51,7 @@ pub(super) fn show(cells: &VecDeque<Value>) -> String {
 }
 
 /// So many cells are shown whether they were written or not.
-const FEW: usize = 16;
+const CELLS_SHOWN: usize = 16;
 
 #[cfg(test)]
 mod tests {

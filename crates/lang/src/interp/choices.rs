@@ -8,7 +8,7 @@ use crate::program::Word;
 pub(super) const MOST_WAYS: u32 = 100_000;
 
 /// Where only a sample is asked for, choices of more values than this are not visited whole.
-const FEW: u32 = 64;
+const VALUES_VISITED_WHOLE: u32 = 64;
 
 /// So many values of a sample lie anywhere.
 const ANYWHERE: u64 = 8;
@@ -61,7 +61,7 @@ impl Choices {
     /// A number from `lo` to `hi`, which is not below; none if there are too many to try them all.
     pub fn between(&mut self, lo: Word, hi: Word) -> Option<Word> {
         let ways = u32::try_from(i64::from(hi) - i64::from(lo) + 1).ok()?;
-        if let Some(hints) = self.hints.as_ref().filter(|_| ways > FEW) {
+        if let Some(hints) = self.hints.as_ref().filter(|_| ways > VALUES_VISITED_WHOLE) {
             let sample = sample(lo, hi, hints);
             self.sampled = true;
             let at = self.pick(sample.len() as u32) as usize;

@@ -30,7 +30,7 @@ impl Values {
 pub(super) const NEW: Word = Word::MAX;
 
 /// More lists of arguments than this of one operation are not tried.
-const MOST: usize = 400;
+const MOST_ARGUMENT_LISTS: usize = 400;
 
 /// The lists of arguments of one operation, and whether these are all.
 pub(super) struct Lists {
@@ -44,7 +44,7 @@ pub(super) fn lists(machine: &Machine<'_>, values: &Values) -> Vec<Lists> {
         let mut all = Lists { lists: vec![Vec::new()], complete: true };
         for slot in &op.locals[..op.params] {
             let mut domain = domain(machine, &slot.ty, slot.bounds.as_ref(), values);
-            if domain.values.len() * all.lists.len() > MOST {
+            if domain.values.len() * all.lists.len() > MOST_ARGUMENT_LISTS {
                 domain.cut();
             }
             all.complete &= domain.complete;
@@ -52,7 +52,7 @@ pub(super) fn lists(machine: &Machine<'_>, values: &Values) -> Vec<Lists> {
                 domain.values.iter().map(|word| [list.as_slice(), &[*word]].concat()).collect()
             };
             all.lists = all.lists.iter().flat_map(with).collect();
-            all.lists.truncate(MOST);
+            all.lists.truncate(MOST_ARGUMENT_LISTS);
         }
         all
     };

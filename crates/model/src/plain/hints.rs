@@ -7,14 +7,14 @@ use linpoint_lang::Program;
 use linpoint_lang::program::{Action, Expr, NONE, Place, UNSET, Word};
 
 /// More numbers than this are not tried.
-const MOST: usize = 24;
+const MOST_NUMBERS: usize = 24;
 
 /// The numbers of a program.
 pub(super) fn hints(program: &Program) -> Arc<[Word]> {
     let mut found: Vec<Word> = Vec::new();
     let mut see = |word: Word| {
         for near in [word.checked_sub(1), Some(word), word.checked_add(1)].into_iter().flatten() {
-            if word != NONE && word != UNSET && found.len() < MOST && !found.contains(&near) {
+            if word != NONE && word != UNSET && found.len() < MOST_NUMBERS && !found.contains(&near) {
                 found.push(near);
             }
         }

@@ -12,7 +12,7 @@ use crate::client::Workload;
 use crate::explore::{Explored, Limit, Verdict};
 
 /// A run longer than this goes round.
-const LONGEST: usize = 2_000;
+const LONGEST_RUN: usize = 2_000;
 
 /// Runs at random, until as many steps were taken as there may be states, or until one is not as it should
 /// be. It never says `Holds`. The same seed takes the same runs.
@@ -68,7 +68,7 @@ impl Plain<'_> {
         let mut way: Vec<(Moved, State)> = Vec::new();
         let mut last = None;
         let mut next = Vec::new();
-        while way.len() < LONGEST {
+        while way.len() < LONGEST_RUN {
             if way.len() % 64 == 63 && self.is_over(start) {
                 break;
             }

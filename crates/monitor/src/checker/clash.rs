@@ -38,9 +38,9 @@ pub(super) struct Clash {
 }
 
 /// So many numbers may go by without a moment at which nothing is open.
-const LONGEST: usize = 1 << 15;
+const LONGEST_STRETCH: usize = 1 << 15;
 /// So many operations may be put in another order.
-const MOST: usize = 256;
+const MOST_REORDERED: usize = 256;
 /// How many that committed before are put aside, step by step, where only the view in the end is asked for.
 const WIDTHS: [usize; 4] = [0, 4, 16, 64];
 /// Why views that differ may be nobody's fault.
@@ -113,7 +113,8 @@ impl Checker {
         let missing = self.merge.first_missing();
         let known = end.filter(|end| missing.is_none_or(|missing| missing > *end));
         // A moment that is known to come is worth waiting for.
-        let longest = if quiet.is_some() { self.limits.waiting } else { LONGEST.min(self.limits.waiting) };
+        let longest =
+            if quiet.is_some() { self.limits.waiting } else { LONGEST_STRETCH.min(self.limits.waiting) };
         let many = self.merge.waiting() > longest;
         if known.is_none() && cut.is_none() && !many && !self.ended {
             return;
@@ -164,7 +165,7 @@ impl Checker {
             let free = stretch.past[kept..].iter().map(|past| past.task(end));
             let free = free.filter(|task| concerns(&**first, task, keys, all) && !itself(task));
             let tasks: Vec<Task> = free.chain(own.iter().cloned()).chain(others.iter().cloned()).collect();
-            if tasks.len() > MOST {
+            if tasks.len() > MOST_REORDERED {
                 return Cause::Open { why: format!("{} operations overlap", tasks.len()) };
             }
             // Where only the view in the end is asked for, an operation may take effect at any time before.

@@ -14,7 +14,7 @@ use crate::merge::{OpIndex, Open};
 use crate::order::search::Task;
 
 /// More of them than this are not remembered.
-const MOST: usize = 1 << 12;
+const MOST_REMEMBERED: usize = 1 << 12;
 
 impl Checker {
     /// An operation was dropped.
@@ -28,7 +28,7 @@ impl Checker {
         if blame::is_neutral(self.refine.model(), &task) {
             return;
         }
-        if self.pending.len() == MOST {
+        if self.pending.len() == MOST_REMEMBERED {
             self.pending.remove(0);
             self.forgotten = true;
         }

@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use linpoint_history::specs::State;
-use linpoint_history::{Builtin, Call, Kind, Signature, Spec, Value};
+use linpoint_history::{Builtin, Call, Kind, Signature, Spec, Undetermined, Value};
 use rustc_hash::FxBuildHasher;
 
 use super::{no, normalised, touch};
@@ -23,13 +23,15 @@ use crate::model::{Applied, Model};
 pub struct StateModel {
     spec: Arc<Builtin>,
     state: State,
+    /// Was there a moment at which the specification left open what the object holds?
+    left_open: bool,
 }
 
 impl StateModel {
     /// An object as `spec` starts it.
     pub fn new(spec: Builtin) -> StateModel {
         let state = spec.initial();
-        StateModel { spec: Arc::new(spec), state }
+        StateModel { spec: Arc::new(spec), state, left_open: false }
     }
 
     /// Keys whose view an operation may change that leads from this state to `next`.
@@ -62,7 +64,8 @@ impl StateModel {
                 all.sort();
                 all
             }
-            State::Own(state) => self.spec.as_own().and_then(|own| own.view(state)).unwrap_or_default(),
+            // Where that is left open, nothing is decided about it: see `shortfall`.
+            State::Own(_) => self.spec.own_view(state).ok().flatten().unwrap_or_default(),
             State::Bag(_) | State::Map(_) => Vec::new(),
         }
     }
@@ -81,6 +84,7 @@ impl Model for StateModel {
         match self.spec.step(&self.state, call, result) {
             Some(next) => {
                 self.touch(call, &next, touched);
+                self.left_open |= self.spec.own_view(&next).is_err();
                 self.state = next;
                 Applied::Yes
             }
@@ -107,7 +111,10 @@ impl Model for StateModel {
                 states.push(after);
             }
         }
-        let at = |state| -> Box<dyn Model> { Box::new(StateModel { spec: Arc::clone(&self.spec), state }) };
+        let at = |state| -> Box<dyn Model> {
+            let left_open = self.left_open || self.spec.own_view(&state).is_err();
+            Box::new(StateModel { spec: Arc::clone(&self.spec), state, left_open })
+        };
         states.into_iter().map(at).collect()
     }
 
@@ -156,8 +163,9 @@ impl Model for StateModel {
         Some((&self.spec, self.state.clone()))
     }
 
-    fn shortfall(&self) -> Option<String> {
-        self.spec.as_own().and_then(|own| own.shortfall())
+    fn shortfall(&self, of_views: bool) -> Option<String> {
+        let left_open = || (of_views && self.left_open).then(|| Undetermined.to_string());
+        self.spec.as_own().and_then(|own| own.shortfall()).or_else(left_open)
     }
 
     fn as_any(&self) -> &dyn Any {

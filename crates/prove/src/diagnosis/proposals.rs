@@ -30,16 +30,16 @@ use crate::show::show;
 use crate::{Decided, Options, Outcome, Report, prove};
 
 /// More than this many are not told of one obligation.
-const MOST: usize = 3;
+const MOST_PROPOSALS: usize = 3;
 
 /// So many that close an obligation are tried on the whole proof.
-const TRIED: usize = 6;
+const MOST_TRIED: usize = 6;
 
 /// Operations of somebody who is alone.
-const ALONE: u32 = 12;
+const OPERATIONS_ALONE: u32 = 12;
 
 /// Longest time for one kind of question.
-const ONE: Duration = Duration::from_secs(1);
+const QUESTION_TIME: Duration = Duration::from_secs(1);
 
 /// Locals of annotations and results are no locals of a run.
 const NO_LOCAL: u16 = 10_000;
@@ -75,7 +75,7 @@ impl Unfinished<'_> {
 
     /// The options for one kind of question.
     fn limited(&self) -> Options {
-        Options { time: Some(self.left().min(ONE)), confirm: None, ..self.options.clone() }
+        Options { time: Some(self.left().min(QUESTION_TIME)), confirm: None, ..self.options.clone() }
     }
 }
 
@@ -111,7 +111,8 @@ fn invariants(
     let (candidates, states): (Vec<Candidate>, Vec<usize>) = unbroken.into_iter().unzip();
     let mut found: Vec<Proposal> = Vec::new();
     let limited = proof.limited();
-    let mut all = blame::missing(program, graph, &limited, &report.inferred, obligation, &candidates, TRIED);
+    let mut all =
+        blame::missing(program, graph, &limited, &report.inferred, obligation, &candidates, MOST_TRIED);
     // Where something plain will do, nothing that rests on a condition is proposed.
     let is_plain = |missing: &blame::Missing| {
         !matches!(candidates[missing.candidate].body, Expr::Binary(BinOp::Implies, ..))
@@ -133,7 +134,7 @@ fn invariants(
         let body = show(program, op, &candidate.body);
         let at = named.as_ref().map_or_else(String::new, |named| format!(" at {}", named.label));
         let annotation = format!("inv{at}: {body}");
-        if told.contains(&annotation) || found.len() >= MOST {
+        if told.contains(&annotation) || found.len() >= MOST_PROPOSALS {
             continue;
         }
         let with = with_invariant(program, candidate, named.as_ref());
@@ -203,7 +204,7 @@ fn differences(
     let differ = blame::must_differ(program, graph, &limited, &report.inferred, (obligation, other), &pairs);
     for pair in differ {
         let (a, b) = pairs[pair];
-        if found.len() >= MOST {
+        if found.len() >= MOST_PROPOSALS {
             break;
         }
         let name = |op: OpId, local: LocalId| program.operation(op).locals[local.index()].name.clone();
@@ -336,7 +337,7 @@ fn unbroken(
     let until = Instant::now() + time;
     let mut candidates: Vec<(Candidate, usize)> = candidates.into_iter().map(|c| (c, 0)).collect();
     // Short runs keep every bound: somebody who goes on alone breaks those that are no bounds.
-    let alone = Workload::usual(program, 1, ALONE);
+    let alone = Workload::usual(program, 1, OPERATIONS_ALONE);
     for (workload, time) in [(&alone, time / 4), (&workload(program), time)] {
         let _ = ask(program, workload, None, Some(time), &mut |machine, state| {
             let mut words = state.words.clone();

@@ -11,7 +11,7 @@ use linpoint_model::{
 };
 
 /// Longest time for all of them.
-const TIME: Duration = Duration::from_secs(5);
+const SMALL_RUNS_TIME: Duration = Duration::from_secs(5);
 
 /// What small runs say.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl SmallRuns {
 
 /// Every run of a small client, for a few seconds, or for less where less is left.
 pub fn small_runs(program: &Program, limit: Option<Duration>) -> SmallRuns {
-    let end = Instant::now() + limit.unwrap_or(TIME).min(TIME);
+    let end = Instant::now() + limit.unwrap_or(SMALL_RUNS_TIME).min(SMALL_RUNS_TIME);
     let workload = workload(program);
     let explored = explored(program, &workload, end);
     match &explored.verdict {

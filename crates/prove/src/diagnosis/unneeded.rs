@@ -8,7 +8,7 @@ use linpoint_lang::span::Span;
 use crate::{Options, prove};
 
 /// Longest time for all of them.
-const TIME: Duration = Duration::from_secs(5);
+const UNNEEDED_TIME: Duration = Duration::from_secs(5);
 
 /// An annotation that a proof does not need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Unneeded {
 /// proof still goes through.
 pub fn unneeded(program: &Program, options: &Options, left: Option<Duration>) -> Vec<Unneeded> {
     let start = Instant::now();
-    let most = left.unwrap_or(Duration::MAX).min(TIME);
+    let most = left.unwrap_or(Duration::MAX).min(UNNEEDED_TIME);
     let left = || most.checked_sub(start.elapsed()).filter(|left| !left.is_zero());
     let goes_through = |program: &Program| {
         let Some(time) = left() else { return false };

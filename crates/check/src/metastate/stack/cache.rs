@@ -12,7 +12,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    const MOST: usize = 1 << 20;
+    const MOST_ENTRIES: usize = 1 << 20;
 
     /// An empty one.
     pub fn new() -> Cache {
@@ -51,7 +51,7 @@ impl Cache {
 
     /// Grows with the number of nodes.
     pub fn fit(&mut self, size: usize) {
-        let size = size.min(Self::MOST);
+        let size = size.min(Self::MOST_ENTRIES);
         if size > self.slots.len() {
             self.slots = vec![(NONE, NONE, 0); size];
         }

@@ -12,10 +12,10 @@ use crate::frontier::{self, Decision};
 use crate::timeline::Timeline;
 
 /// So many returns around the place are looked at; so many where the frontier has to do it all.
-const MOST: u32 = 1 << 15;
-const MOST_SLOW: u32 = 128;
+const MOST_RETURNS: u32 = 1 << 15;
+const MOST_RETURNS_BY_FRONTIER: u32 = 128;
 /// How long a set of values may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+const REFUTE_TIME: Duration = Duration::from_secs(3);
 
 /// What to say of a history for which building got stuck.
 pub(super) fn refute(
@@ -62,7 +62,7 @@ pub(super) fn refute(
             let at = plan.id(gap);
             return Stop::Violated(Violation { at, core, reason: String::new() });
         }
-        let most = if always.is_empty() { MOST } else { MOST_SLOW };
+        let most = if always.is_empty() { MOST_RETURNS } else { MOST_RETURNS_BY_FRONTIER };
         if is_all || reach >= most {
             return Stop::Unsupported(format!("no order was found from return {gap} on"));
         }
@@ -147,7 +147,7 @@ impl Refuter<'_> {
 
     fn is_wrong(&self, units: &[Vec<u32>], always: &[u32]) -> bool {
         let rows = self.operations(units, always);
-        let patience = Instant::now() + PATIENCE;
+        let patience = Instant::now() + REFUTE_TIME;
         let budget = Budget {
             deadline: Some(self.cx.budget.deadline.map_or(patience, |limit| limit.min(patience))),
             ..self.cx.budget.clone()

@@ -48,7 +48,7 @@ pub(super) enum Swept {
 /// So many gaps may be gone back.
 const KEPT: usize = 1 << 16;
 /// So many steps may be made in vain, for the whole history and for each gap.
-const PATIENCE: u64 = 1 << 20;
+const STEPS_IN_VAIN: u64 = 1 << 20;
 /// So many elements at each end of the queue are shown to whom asks why there is no order.
 const NEAR: usize = 12;
 /// So many dead ends are remembered.
@@ -188,7 +188,7 @@ impl<'a> Through<'a> {
 
     /// Sweeps over all gaps.
     pub(super) fn run(mut self, budget: &Budget, steps: &mut u64) -> Result<Swept, Stop> {
-        let mut patience = PATIENCE + 8 * u64::from(self.plan.completed);
+        let mut patience = STEPS_IN_VAIN + 8 * u64::from(self.plan.completed);
         let mut choice = 0;
         let mut is_final = false;
         while self.gap <= self.plan.completed {

@@ -15,7 +15,7 @@ use crate::engine::{Context, Stop, Violation, run};
 use crate::timeline::{OpId, Row, Ties, Timeline};
 
 /// Cores larger than this are not made smaller.
-const SMALL: usize = 64;
+const LARGEST_SHRUNK_CORE: usize = 64;
 
 impl SetMonitor {
     /// The violation at a return that cannot be explained.
@@ -127,7 +127,7 @@ fn violated(cx: &Context<'_>, rows: &[Operation]) -> bool {
     // What is wrong under the laxer reading of touching operations is wrong.
     let timeline = Timeline::of(rows, Ties::Relaxed);
     let mut monitor = SetMonitor { in_core: true, ..SetMonitor::new() };
-    rows.len() <= SMALL && matches!(run(&mut monitor, cx, &timeline), Err(Stop::Violated(_)))
+    rows.len() <= LARGEST_SHRUNK_CORE && matches!(run(&mut monitor, cx, &timeline), Err(Stop::Violated(_)))
 }
 
 fn without_reads(cx: &Context<'_>, mut core: Vec<Operation>) -> Vec<Operation> {

@@ -11,7 +11,7 @@ pub(super) const MAGIC: [u8; 8] = *b"\x8bLINH\r\n\x01";
 pub(super) const HEADER: usize = 16;
 
 /// No block is longer than this.
-const LONGEST: usize = 255 << 20;
+const LONGEST_BLOCK_BYTES: usize = 255 << 20;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(super) fn next(source: &mut Source, rows: u64) -> Result<(Kind, usize), Diag
         _ => return Err(damaged("it has a block of an unknown kind")),
     };
     let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-    if length > LONGEST {
+    if length > LONGEST_BLOCK_BYTES {
         return Err(damaged("it has a block of an impossible length"));
     }
     source.want(HEADER + length)?;
