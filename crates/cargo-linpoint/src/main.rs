@@ -160,6 +160,14 @@ fn run(asked: &Asked) -> Result<bool, String> {
     let lock = Lock { before: fs::read_to_string(&file).ok(), file };
     let options = patch::write(&folder, lock.before.as_deref().unwrap_or(""), &patch::facade())
         .map_err(|error| error.to_string())?;
+    if let Some((loose, names)) = lock.before.as_deref().and_then(patch::loosen) {
+        eprintln!(
+            "cargo linpoint: {} too old for linpoint-loom in {}: newer versions are taken for this run",
+            names.join(", "),
+            lock.file.display()
+        );
+        fs::write(&lock.file, loose).map_err(|error| format!("{}: {error}", lock.file.display()))?;
+    }
     let records = folder.join("models.tsv");
     _ = fs::remove_file(&records);
 

@@ -25,6 +25,39 @@ pub fn locked(lock: &str) -> Vec<String> {
     versions
 }
 
+/// What is built with `linpoint-loom`, and from which version on: what a lock file has of the same kind and older cannot stay.
+const NEEDS: [(&str, [u64; 3]); 5] = [
+    ("autocfg", [1, 1, 0]),
+    ("cfg-if", [1, 0, 0]),
+    ("libc", [0, 2, 119]),
+    ("rustc-hash", [2, 0, 0]),
+    ("scopeguard", [1, 2, 0]),
+];
+
+/// A lock file without what is too old for `linpoint-loom`, so that cargo chooses anew, and the names of that; nothing if all
+/// of it may stay.
+pub fn loosen(lock: &str) -> Option<(String, Vec<&'static str>)> {
+    let number = |text: &str| {
+        let mut parts = text.split(['.', '-', '+']).map(|part| part.parse().unwrap_or(0));
+        [(); 3].map(|()| parts.next().unwrap_or(0))
+    };
+    // Two versions of one kind are not built into one program: `1.x`, or `0.2.x`.
+    let same_kind = |a: [u64; 3], b: [u64; 3]| a[0] == b[0] && (a[0] > 0 || a[1] == b[1]);
+    let mut names = Vec::new();
+    let entries: Vec<&str> = lock.split("[[package]]\n").collect();
+    let stays = |entry: &&str| {
+        let value = |key: &str| entry.lines().find_map(|line| line.strip_prefix(key)?.strip_suffix('"'));
+        let (Some(name), Some(version)) = (value("name = \""), value("version = \"")) else { return true };
+        let old = NEEDS.iter().find(|(needed, least)| {
+            *needed == name && same_kind(number(version), *least) && number(version) < *least
+        });
+        names.extend(old.map(|(name, _)| *name));
+        old.is_none()
+    };
+    let kept: Vec<&str> = entries.into_iter().filter(stays).collect();
+    (!names.is_empty()).then(|| (kept.join("[[package]]\n"), names))
+}
+
 /// Where the sources of `linpoint-loom` are: beside this package.
 pub fn facade() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../loom")
@@ -107,6 +140,25 @@ mod tests {
         assert_eq!(kind("0.5.1"), Some("0.5"));
         assert_eq!(kind("0.50.1"), None);
         assert_eq!(kind("0.7"), Some("0.7"));
+    }
+
+    #[test]
+    fn what_a_lock_file_has_too_old_is_chosen_anew() {
+        let entry = |name: &str, version: &str| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\nchecksum = \"0\"\n\n")
+        };
+        let lock = format!(
+            "version = 4\n\n{}{}{}{}",
+            entry("libc", "0.2.171"),
+            entry("rustc-hash", "1.1.0"),
+            entry("scopeguard", "1.1.0"),
+            entry("serde", "1.0.0")
+        );
+        let (loose, names) = loosen(&lock).unwrap();
+        assert_eq!(names, ["scopeguard"]);
+        assert_eq!(loose, lock.replace(&entry("scopeguard", "1.1.0"), ""));
+        assert_eq!(loosen(&loose), None);
+        assert!(loosen(&entry("libc", "0.2.98")).is_some());
     }
 
     #[test]

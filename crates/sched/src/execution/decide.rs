@@ -513,16 +513,20 @@ impl Execution {
     /// Who goes next in a run that nobody needs any more; nobody if it is to be taken down.
     #[cold]
     fn choose_in_vain(&mut self) -> Option<ThreadId> {
-        if self.failure.is_some() || self.suspected {
+        if self.failure.is_some() {
             self.mode = Mode::Unwinding;
             self.disturb();
         }
         if self.mode == Mode::Unwinding {
             return None;
         }
+        if self.mode == Mode::Exploring {
+            // The run is made again. The program need not know: some end the process where a thread is unwound.
+            self.mode = Mode::Draining;
+            self.disturb();
+        }
         self.compute_enabled();
-        if self.probing.is_some() {
-            let chosen = self.try_on()?;
+        if let Some(chosen) = self.try_on() {
             self.begin_step(chosen);
             return Some(chosen);
         }
