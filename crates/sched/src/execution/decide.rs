@@ -590,6 +590,20 @@ impl Execution {
         }
     }
 
+    /// What is wrong with the run, for when the program ends the process before it is told otherwise.
+    pub(super) fn failure_in_words(&self) -> Option<String> {
+        let failure = match (&self.failure, &self.run.ending) {
+            (Some(failure), _) | (None, Ending::Failed(failure) | Ending::Stuck(failure)) => failure,
+            (None, Ending::Complete | Ending::Abandoned) => return None,
+        };
+        let steps: Vec<String> = self.run.steps.iter().map(|step| step.thread.0.to_string()).collect();
+        Some(format!(
+            "\nlinpoint: {failure}\n  the program ended the process while its threads were unwound after that, so it cannot be \
+             drawn; the schedule, by thread: {}\n",
+            steps.join(" ")
+        ))
+    }
+
     /// Nobody can go: names the reason.
     fn stuck(&mut self) {
         self.note_blocked();
