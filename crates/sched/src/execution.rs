@@ -24,6 +24,7 @@ use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
+use crate::last_words::Ready;
 use crate::ledger::Ledger;
 use crate::local_state;
 use crate::location::Locations;
@@ -753,6 +754,7 @@ unsafe fn unwind_all(this: *mut Execution) {
         }
         (*this).mode = Mode::Unwinding;
         (*this).disturb();
+        let _ready = (*this).failure_in_words().map(Ready::new);
         for index in (0..(*this).run.threads.len()).rev() {
             let thread = ThreadId(index as u8);
             while (*this).alive.contains(thread) {

@@ -24,6 +24,7 @@ mod heap;
 pub mod helgrind;
 pub mod hint;
 mod hook_exit;
+mod last_words;
 pub mod leak;
 mod ledger;
 mod local;
