@@ -128,11 +128,10 @@ pub fn explore(
         let execution = Execution::new(plan.limits.clone());
         let machine = Machine::new(execution, program, &shared, suspicion);
         let (explored, raised) = pass(machine, plan, deadline, visit);
-        if raised && suspicion == Suspicion::None {
-            suspicion = Suspicion::Watched;
-            continue;
+        if !raised {
+            return explored;
         }
-        return explored;
+        suspicion = Suspicion::Watched;
     }
 }
 
@@ -189,7 +188,7 @@ fn pass(
     let mut graphs = 0;
     let looked = |graph: &Graph, end: End| {
         let mut machine = machine.borrow_mut();
-        if machine.suspicion() == Suspicion::Raised {
+        if matches!(machine.suspicion(), Suspicion::Raised | Suspicion::Mistaken) {
             raised = true;
             return ControlFlow::Break(());
         }
@@ -246,5 +245,19 @@ pub fn mark_call(operation: u32) {
 pub fn mark_return(result: Value) {
     if let Some(handle) = current().filter(|handle| handle.is_weak()) {
         handle.mark_weakly(Step::Return(result), Site::caller());
+    }
+}
+
+/// A number below `of`, and all of them are explored; 0 outside an exploration under a weak memory model.
+pub fn choose(of: u32) -> u32 {
+    let handle = current().filter(|handle| handle.is_weak());
+    handle.and_then(|handle| handle.choose_weakly(of)).unwrap_or(0)
+}
+
+/// Goes on only if the condition holds: what comes next is explored where it does. Nothing outside an exploration under a weak
+/// memory model.
+pub fn assume(condition: bool) {
+    if !condition && let Some(handle) = current().filter(|handle| handle.is_weak()) {
+        handle.stop_weakly();
     }
 }

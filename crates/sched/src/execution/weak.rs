@@ -41,6 +41,7 @@ use crate::heap;
 use crate::run::ThreadRecord;
 use crate::stranger;
 
+mod beliefs;
 mod blocks;
 mod judge;
 mod places;
@@ -49,6 +50,7 @@ mod steps;
 pub(crate) use places::Word;
 pub(crate) use steps::Change;
 
+use beliefs::{Beliefs, Next, Trial};
 use blocks::{Blocks, Moment};
 use places::{Places, Region};
 
@@ -74,6 +76,7 @@ pub(super) struct State {
     /// Plain accesses to atomics: the address, the aside.
     failures: Vec<(Option<ThreadId>, Failure)>,
     numbers: Arc<Numbers>,
+    beliefs: Arc<Beliefs>,
     suspicion: Suspicion,
 }
 
@@ -87,6 +90,8 @@ pub(crate) enum Suspicion {
     Raised,
     /// States are looked at.
     Watched,
+    /// They were, and a loop was taken for one that waits that does not: everything is to be explored anew.
+    Mistaken,
 }
 
 /// The numbers of threads: who the how-manieth child of a thread is. They are the same in every execution.
@@ -123,7 +128,11 @@ struct Weak {
     line: Option<Line>,
     /// The steps taken.
     lines: Vec<Line>,
+    /// Where it was since it last had an effect, and what it asked and was told since.
     visits: Vec<Visit>,
+    turn: Vec<(Step, Value)>,
+    /// The loop that is being tried: what the thread does is apart from the graph.
+    trial: Option<Trial>,
 }
 
 /// Why a thread does not go on.
@@ -144,11 +153,14 @@ struct Visit {
     site: usize,
     state: u128,
     events: usize,
+    /// How much it had asked.
+    asked: usize,
 }
 
 impl State {
-    fn new(numbers: Arc<Numbers>, suspicion: Suspicion) -> State {
-        State { numbers, suspicion, ..State::default() }
+    fn new(shared: &Shared, suspicion: Suspicion) -> State {
+        let Shared(numbers, beliefs) = shared.clone();
+        State { numbers, beliefs, suspicion, ..State::default() }
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Weak {
@@ -181,9 +193,11 @@ impl State {
 impl Weak {
     fn begin(&mut self) {
         let (mut lines, mut visits) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.visits));
+        let mut turn = std::mem::take(&mut self.turn);
         lines.clear();
         visits.clear();
-        *self = Weak { lines, visits, ..Weak::default() };
+        turn.clear();
+        *self = Weak { lines, visits, turn, ..Weak::default() };
     }
 }
 
@@ -195,7 +209,7 @@ pub(crate) struct Machine<'p> {
 
 /// What machines that explore one program together have in common.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shared(Arc<Numbers>);
+pub(crate) struct Shared(Arc<Numbers>, Arc<Beliefs>);
 
 /// What is to be said of a full graph.
 pub(crate) struct Full<'a> {
@@ -212,7 +226,7 @@ impl<'p> Machine<'p> {
         shared: &Shared,
         suspicion: Suspicion,
     ) -> Machine<'p> {
-        execution.weak = Some(Box::new(State::new(Arc::clone(&shared.0), suspicion)));
+        execution.weak = Some(Box::new(State::new(shared, suspicion)));
         execution.watching = suspicion == Suspicion::Watched;
         execution.quiet = false;
         Machine { execution, program }
@@ -257,8 +271,37 @@ impl<'p> Machine<'p> {
         self.state().blocks.release();
     }
 
-    /// Lets a thread run up to its next step.
+    /// Lets a thread run up to its next step, and tries the loop that it is in, if there is a question.
     fn run(&mut self, thread: usize) {
+        self.run_once(thread);
+        loop {
+            let state = self.state();
+            let beliefs = Arc::clone(&state.beliefs);
+            let own = state.thread(ThreadId(thread as u8));
+            let Some(trial) = &mut own.trial else { return };
+            match trial.next(own.posted, &beliefs) {
+                Next::Answer(answer) => {
+                    own.answer = answer;
+                    own.posted = None;
+                    self.run_once(thread);
+                }
+                Next::Waits => {
+                    own.stops = Some(Stop::Turn(trial.from));
+                    own.posted = Some(Step::Blocked);
+                    own.trial = None;
+                    return;
+                }
+                Next::Differs => {
+                    own.posted = Some(Step::Endless);
+                    own.trial = None;
+                    state.suspicion = Suspicion::Mistaken;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn run_once(&mut self, thread: usize) {
         let id = ThreadId(thread as u8);
         let this: *mut Execution = &raw mut *self.execution;
         CURRENT.set(this);
@@ -313,6 +356,7 @@ impl Program for Machine<'_> {
     }
 
     fn resume(&mut self, thread: usize, answer: Value) {
+        let watched = self.suspicion() == Suspicion::Watched;
         let state = self.state().thread(ThreadId(thread as u8));
         let events = match state.posted {
             Some(Step::Read { access, .. }) => 1 + usize::from(access.written(answer).is_some()),
@@ -321,6 +365,9 @@ impl Program for Machine<'_> {
         };
         state.events += events;
         state.answer = answer;
+        if watched {
+            state.turn.extend(state.posted.map(|step| (step, answer)));
+        }
         state.posted = None;
         if let Some(line) = state.line {
             state.lines.push(line);

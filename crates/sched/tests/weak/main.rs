@@ -1,6 +1,7 @@
 //! Programs under a weak memory model. Locations are called after blocks of the heap, so the test has one that knows them.
 
 mod litmus;
+mod mirror;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

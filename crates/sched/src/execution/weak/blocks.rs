@@ -47,8 +47,8 @@ impl Blocks {
     pub(super) fn add(&mut self, start: usize, layout: Layout, number: usize, made: Moment) {
         let at = self.sorted.partition_point(|&index| self.blocks[index].start < start);
         let block = Block { start, layout, thread: made.thread, number, made, freed: None, late: false };
-        self.sorted.insert(at, self.blocks.len());
         self.blocks.push(block);
+        self.sorted.insert(at, self.blocks.len() - 1);
     }
 
     /// The block at `start` is freed; `when` is nothing while the execution is taken down.

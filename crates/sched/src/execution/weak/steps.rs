@@ -1,11 +1,13 @@
 //! What code on a fiber does in an execution against a graph: it posts steps.
 
 use std::panic::Location as Site;
+use std::sync::Arc;
 use std::sync::atomic as std_atomic;
 use std::sync::atomic::Ordering as StdOrdering;
 
 use linpoint_memory::{Access, Operator, Ordering, Step, Update, Value, Width};
 
+use super::beliefs::{Belief, Trial};
 use super::blocks::Freeing;
 use super::judge;
 use super::places::Refused;
@@ -130,6 +132,20 @@ fn ordering_of(action: Action) -> Option<Ordering> {
     })
 }
 
+/// Did a turn read the same whenever it read the same location? If not, the next turn reads something else without
+/// anybody else.
+fn is_stable(turn: &[(Step, Value)]) -> bool {
+    let read = |&(step, value): &(Step, Value)| match step {
+        Step::Read { location, .. } => Some((location, value)),
+        _ => None,
+    };
+    let mut reads = turn.iter().filter_map(read);
+    reads.all(|(location, value)| {
+        let last = turn.iter().rev().filter_map(read).find(|other| other.0 == location);
+        last.is_none_or(|last| last.1 == value)
+    })
+}
+
 impl Handle {
     /// Is the execution made against a graph?
     #[inline]
@@ -144,11 +160,14 @@ impl Handle {
         let _outside = heap::Outside::enter();
         // SAFETY: as in `go`: this code runs on a fiber of the execution, and references end before the switch.
         unsafe {
+            let current = (*self.0).current;
+            if (*self.0).has_lent() {
+                (*self.0).take_back_lent(current);
+            }
             if (*self.0).mode == Mode::Unwinding {
                 self.pass();
                 return None;
             }
-            let current = (*self.0).current;
             let state = (*self.0).weak.as_mut()?.thread(current);
             let failed = matches!(state.stops, Some(Stop::Failed));
             state.posted = Some(if failed { Step::Failed(0) } else { step });
@@ -165,6 +184,17 @@ impl Handle {
                 return None;
             }
             Some((*self.0).weak.as_mut()?.thread(current).answer)
+        }
+    }
+
+    /// The running thread is about to take the step that this says.
+    fn stand_at(self, line: Line) {
+        // SAFETY: as in `post_step`.
+        unsafe {
+            let current = (*self.0).current;
+            if let Some(weak) = (*self.0).weak.as_mut() {
+                weak.thread(current).line = Some(line);
+            }
         }
     }
 
@@ -193,7 +223,9 @@ impl Handle {
             if wait.is_some_and(|(wait, _)| std::ptr::eq(wait, &ENDED)) || action == Action::Join {
                 return;
             }
-            self.look_for_turn(action, address, site);
+            if address != 0 {
+                self.look_for_turn(action, address, site);
+            }
             if let Some(ordering) = ordering_of(action) {
                 let word = Word::object(address);
                 let update = Update::Add(1);
@@ -220,24 +252,30 @@ impl Handle {
                     state = local_state::mix(state, from, size);
                 }
             }
+            let beliefs = Arc::clone(&weak.beliefs);
             let thread = weak.thread(current);
             thread.yields = 0;
+            if thread.trial.is_some() {
+                return;
+            }
             let visit = Visit {
                 address,
                 site: Intent::site_number(action, site),
-                state: state.into(),
+                state: u128::from(state),
                 events: thread.events,
+                asked: thread.turn.len(),
             };
             let same = |other: &&Visit| {
                 (other.address, other.site, other.state) == (visit.address, visit.site, visit.state)
                     && other.events < visit.events
             };
-            let Some(before) = thread.visits.iter().find(same).map(|before| before.events) else {
+            let Some(at) = thread.visits.iter().position(|before| same(&before)) else {
                 if thread.visits.len() < MOST_VISITS {
                     thread.visits.push(visit);
                 }
                 return;
             };
+            let before = std::mem::replace(&mut thread.visits[at], visit);
             if !watched {
                 if local_state::AVAILABLE {
                     weak.suspicion = Suspicion::Raised;
@@ -245,8 +283,21 @@ impl Handle {
                 }
                 return;
             }
-            thread.stops = Some(Stop::Turn(before));
-            self.take_step(Step::Blocked);
+            let turn = &thread.turn[before.asked..];
+            if !is_stable(turn) {
+                return;
+            }
+            match beliefs.of(visit.site) {
+                Belief::Counts => {}
+                Belief::Waits => {
+                    thread.stops = Some(Stop::Turn(before.events));
+                    self.take_step(Step::Blocked);
+                }
+                // What it does from here on is apart from the graph.
+                Belief::Unknown => {
+                    thread.trial = Some(Trial::new(visit.site, before.events, turn));
+                }
+            }
         }
     }
 
@@ -256,7 +307,9 @@ impl Handle {
         unsafe {
             let current = (*self.0).current;
             if let Some(weak) = (*self.0).weak.as_mut() {
-                weak.thread(current).visits.clear();
+                let thread = weak.thread(current);
+                thread.visits.clear();
+                thread.turn.clear();
             }
         }
     }
@@ -374,6 +427,13 @@ impl Handle {
         true
     }
 
+    /// A number below this, which the program does not determine.
+    pub(crate) fn choose_weakly(self, of: u32) -> Option<u32> {
+        let chosen = self.post_step(Step::Choose(of))?;
+        self.has_effect();
+        u32::try_from(chosen).ok()
+    }
+
     /// What the running thread does here leads nowhere: another execution has it otherwise.
     pub(crate) fn stop_weakly(self) {
         self.take_step(Step::Blocked);
@@ -381,7 +441,7 @@ impl Handle {
 
     /// A fence.
     pub(crate) fn fence_weakly(self, order: StdOrdering, site: &'static Site<'static>) {
-        self.announce_weakly(Action::Fence, 0, site, None);
+        self.stand_at(Line { site, action: Action::Fence });
         self.take_step(Step::Fence(ordering(order)));
     }
 
@@ -413,7 +473,12 @@ impl Handle {
             let thread = weak.thread(current);
             thread.allocations += 1;
             let number = thread.allocations;
-            weak.blocks.add(block.expose_provenance(), layout, number, made);
+            // What this allocates and frees itself comes here, too, and finds nothing.
+            let mut blocks = std::mem::take(&mut weak.blocks);
+            blocks.add(block.expose_provenance(), layout, number, made);
+            if let Some(weak) = (*self.0).weak.as_mut() {
+                weak.blocks = blocks;
+            }
         }
     }
 
@@ -516,13 +581,7 @@ impl Handle {
 
     /// An operation of the object under test begins or ends.
     pub(crate) fn mark_weakly(self, step: Step, site: &'static Site<'static>) {
-        // SAFETY: as in `post_step`.
-        unsafe {
-            let current = (*self.0).current;
-            if let Some(weak) = (*self.0).weak.as_mut() {
-                weak.thread(current).line = Some(Line { site, action: Action::Nothing });
-            }
-        }
+        self.stand_at(Line { site, action: Action::Nothing });
         self.take_step(step);
         self.has_effect();
     }
