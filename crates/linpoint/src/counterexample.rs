@@ -15,6 +15,7 @@ use linpoint_sched::{Execution, Failure, ThreadId, Trace};
 use crate::check::Check;
 use crate::explored::{Exploration, Fault, Finding, Results, program};
 use crate::linearize::{Criterion, Moment};
+use crate::memory::Memory;
 use crate::plan;
 use crate::relevant::relevant;
 use crate::report::{Coverage, whims_note};
@@ -35,6 +36,8 @@ pub struct Counterexample {
     pub history: String,
     /// The schedule, a column a thread.
     pub schedule: String,
+    /// What memory may do. Under a weak model the schedule is an execution graph: the events of each thread.
+    pub memory: Memory,
     /// How often the schedule switches away from a thread that could go on.
     pub preemptions: usize,
     /// What to pass to `replay`.
@@ -59,9 +62,16 @@ impl fmt::Display for Counterexample {
         if !self.history.is_empty() {
             write!(f, "\n{}", self.history)?;
         }
-        writeln!(f, "\nschedule ({} preemptions):\n{}", self.preemptions, self.schedule)?;
+        match self.memory {
+            Memory::Sc => writeln!(f, "\nschedule ({} preemptions):\n{}", self.preemptions, self.schedule)?,
+            Memory::Rc11 if self.schedule.is_empty() => {}
+            Memory::Rc11 => writeln!(f, "\nexecution ({}):\n{}", self.memory, self.schedule)?,
+        }
         for note in &self.notes {
             writeln!(f, "{note}")?;
+        }
+        if self.token.is_empty() {
+            return Ok(());
         }
         write!(f, "run it again: .replay(\"{}\")", self.token)
     }
@@ -228,6 +238,7 @@ fn draw<O: Object>(
         history,
         schedule: show::schedule(trace, steps, &name),
         preemptions: finding.preemptions,
+        memory: Memory::Sc,
         token: token.to_string(),
         rechecked,
         refused: matches!(&finding.fault, Fault::Failure(failure) if failure.is_refusal()),

@@ -18,12 +18,14 @@ use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, e
 use crate::check::fingerprint;
 use crate::claims::Claims;
 use crate::counterexample::Counterexample;
+use crate::memory::{Memory, PLAIN_MEMORY};
 use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
 use crate::report::{unwatched_line, whims, whims_note};
 use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
 use crate::view::{Material, View};
+use crate::weak::{self, GraphToken};
 
 /// Runs `program` under every schedule, and panics with the counterexample if something goes wrong, or if 60 s were not
 /// enough for every schedule.
@@ -38,13 +40,14 @@ pub fn explore<F: Fn() + Sync>(program: F) -> Explored {
 /// An exploration with settings: `linpoint::exploration().time_limit(…).run(|| …)`.
 pub fn exploration() -> Exploration {
     let plan = Plan { time: Some(Duration::from_secs(60)), ..Plan::default() };
-    Exploration { plan, workers: 1, page: None, as_far_as_it_goes: false }
+    Exploration { plan, memory: Memory::Sc, workers: 1, page: None, as_far_as_it_goes: false }
 }
 
 /// How to explore a program.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     plan: Plan,
+    memory: Memory,
     workers: usize,
     page: Option<PathBuf>,
     as_far_as_it_goes: bool,
@@ -53,8 +56,12 @@ pub struct Exploration {
 /// What came of exploring a program.
 #[derive(Debug)]
 pub struct Explored {
-    /// What was covered.
+    /// What was covered. Under a weak memory model its runs are execution graphs.
     pub walked: Walked,
+    /// What memory may do.
+    pub memory: Memory,
+    /// Execution graphs in which a thread took too many steps, and was cut short.
+    pub cut: u64,
     /// What became of the claims in these executions.
     pub claims: Claims,
     /// How many failures without a reason there could be in an execution.
@@ -75,6 +82,22 @@ impl Explored {
     }
 }
 
+impl Explored {
+    /// What was covered under a weak memory model.
+    fn graphs(&self, f: &mut fmt::Formatter<'_>, whims: &str) -> fmt::Result {
+        let (verdict, graphs) = (self.verdict(), self.walked.runs);
+        match self.walked.covered {
+            Covered::Every => write!(f, "{verdict}: nothing wrong in every execution ({graphs} graphs)")?,
+            _ if self.walked.random => write!(f, "{verdict}: nothing wrong in {graphs} random executions")?,
+            _ => write!(f, "{verdict}: nothing wrong in {graphs} executions")?,
+        }
+        if self.cut > 0 {
+            write!(f, ", {} of them cut short, because a thread went on for too long", self.cut)?;
+        }
+        write!(f, ", {}{whims}{PLAIN_MEMORY}", self.memory)
+    }
+}
+
 impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.counterexample {
@@ -82,6 +105,9 @@ impl fmt::Display for Explored {
             None => {
                 let verdict = self.verdict();
                 let whims = whims(self.spurious);
+                if self.memory != Memory::Sc {
+                    return self.graphs(f, &whims);
+                }
                 write!(
                     f,
                     "{verdict}: nothing wrong in {}, memory sequentially consistent{whims}",
@@ -98,6 +124,12 @@ impl fmt::Display for Explored {
 }
 
 impl Exploration {
+    /// What memory may do (sequentially consistent unless set).
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
+    }
+
     /// How the schedules are walked (the best way unless set).
     pub fn search(mut self, search: Search) -> Self {
         self.plan.search = search;
@@ -200,6 +232,42 @@ impl Exploration {
     /// Explores, and returns what was found and what was covered.
     #[must_use = "it may say `violated` or `unknown`: look at it, or call `run`, which panics"]
     pub fn report<F: Fn() + Sync>(&self, program: F) -> Explored {
+        let mut explored = match self.memory {
+            Memory::Sc => self.schedules(&program),
+            Memory::Rc11 => self.graphs(&program, None),
+        };
+        if let Some(file) = &self.page {
+            let written = std::fs::write(file, explored.page());
+            if let Some(found) = &mut explored.counterexample {
+                found.notes.push(page_note(file, written));
+            }
+        }
+        explored
+    }
+
+    /// Explores execution graphs, up to the one of that number if there is one.
+    fn graphs<F: Fn() + Sync>(&self, program: &F, only: Option<u64>) -> Explored {
+        let name = fingerprint(std::any::type_name::<F>());
+        let mut found = weak::explore(program, &self.plan, self.memory, name, only);
+        if let (Some(counterexample), None) = (&mut found.counterexample, only)
+            && let Some(Ok(token)) = GraphToken::read(&counterexample.token)
+        {
+            let again = weak::explore(program, &self.plan, self.memory, name, Some(token.graph));
+            counterexample.rechecked =
+                again.counterexample.is_some_and(|again| again.headline == counterexample.headline);
+        }
+        Explored {
+            walked: found.walked,
+            memory: self.memory,
+            cut: found.cut,
+            claims: Claims::default(),
+            spurious: self.plan.limits.spurious,
+            counterexample: found.counterexample,
+        }
+    }
+
+    /// Explores schedules.
+    fn schedules<F: Fn() + Sync>(&self, program: &F) -> Explored {
         let claims = Mutex::new(Claims::default());
         let visitor = |_worker: usize| {
             |seen: Seen<'_>| {
@@ -210,23 +278,16 @@ impl Exploration {
             }
         };
         let mut walked = match self.workers {
-            1 => sched::explore(&program, &self.plan, &mut visitor(0)),
-            workers => sched::explore_in_parallel(&program, &self.plan, workers, &visitor),
+            1 => sched::explore(program, &self.plan, &mut visitor(0)),
+            workers => sched::explore_in_parallel(program, &self.plan, workers, &visitor),
         };
         let claims = claims.into_inner().unwrap_or_else(PoisonError::into_inner);
         let counterexample = walked.found.take().map(|found| {
-            let found = self.with_fewer_preemptions(&program, found);
-            self.draw(&program, &found)
+            let found = self.with_fewer_preemptions(program, found);
+            self.draw(program, &found)
         });
         let spurious = self.plan.limits.spurious;
-        let mut explored = Explored { walked, claims, spurious, counterexample };
-        if let Some(file) = &self.page {
-            let written = std::fs::write(file, explored.page());
-            if let Some(found) = &mut explored.counterexample {
-                found.notes.push(page_note(file, written));
-            }
-        }
-        explored
+        Explored { walked, memory: self.memory, cut: 0, claims, spurious, counterexample }
     }
 
     /// The failing schedule of `token` again: for a debugger. Panics with the counterexample if it still fails.
@@ -253,6 +314,15 @@ impl Exploration {
         token: &str,
         program: F,
     ) -> Result<Option<Counterexample>, TokenError> {
+        if let Some(token) = GraphToken::read(token) {
+            let token = token?;
+            if token.program.program != fingerprint(std::any::type_name::<F>()) {
+                return Err(TokenError::OtherProgram);
+            }
+            let memory = if self.memory == Memory::Sc { Memory::Rc11 } else { self.memory };
+            let weakly = Exploration { memory, ..self.clone() };
+            return Ok(weakly.graphs(&program, Some(token.graph)).counterexample);
+        }
         let token: Token = token.parse()?;
         if token.program != fingerprint(std::any::type_name::<F>()) {
             return Err(TokenError::OtherProgram);
@@ -332,6 +402,7 @@ impl Exploration {
             history: String::new(),
             schedule: show::schedule(trace, &outline.steps, &name),
             preemptions: outline.preemptions,
+            memory: Memory::Sc,
             token: token.to_string(),
             rechecked,
             refused: failure.is_refusal(),

@@ -13,6 +13,7 @@ mod explored;
 pub mod history;
 mod key;
 mod linearize;
+mod memory;
 mod plan;
 mod promise;
 mod relevant;
@@ -24,6 +25,7 @@ mod stateful;
 mod token;
 #[cfg_attr(not(feature = "full"), path = "plain_view.rs")]
 mod view;
+mod weak;
 
 pub use argument::{Argument, Domain};
 pub use check::{Check, check};
@@ -43,6 +45,7 @@ pub use linpoint_macros::{Viewed, object, procedure, spec};
 pub use linpoint_monitor as monitor;
 pub use linpoint_sched::explore::Search;
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
+pub use memory::Memory;
 pub use report::{Coverage, Report};
 pub use scenario::Scenario;
 pub use spec::{Object, Specification};

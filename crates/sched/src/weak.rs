@@ -20,8 +20,10 @@ use std::ops::ControlFlow;
 use std::panic::Location as Site;
 use std::time::{Duration, Instant};
 
-pub use linpoint_memory::{End, Ended, Graph, Limit, Model};
-use linpoint_memory::{Location, Options, Program, Report, Schedule, Step, Value, WorkOrder};
+pub use linpoint_memory::{
+    Coverage, End, Ended, EventId, Graph, Kind, Limit, Location, Model, linearize, oracle,
+};
+use linpoint_memory::{Options, Program, Report, Schedule, Step, Value, WorkOrder};
 
 pub use crate::execution::weak::Line;
 use crate::execution::weak::{Machine, Shared, Suspicion};
@@ -68,6 +70,8 @@ impl Plan {
 
 /// A full graph, as a visitor sees it.
 pub struct Seen<'a> {
+    /// Its number in the exploration, from 1. The exploration goes the same way every time.
+    pub number: u64,
     /// The graph.
     pub graph: &'a Graph,
     /// How it ended.
@@ -200,8 +204,14 @@ fn pass(
         );
         let failure = full.failure.filter(|_| plan.stuck_fails || !is_wait);
         explored.stuck += u64::from(full.is_stuck);
-        let seen =
-            Seen { graph, end, failure: failure.as_ref(), lines: &full.lines, is_stuck: full.is_stuck };
+        let seen = Seen {
+            number: graphs,
+            graph,
+            end,
+            failure: failure.as_ref(),
+            lines: &full.lines,
+            is_stuck: full.is_stuck,
+        };
         let flow = visit(seen);
         let Some(failure) = failure else { return flow };
         let ends = plan.stop_at_failure || failure.is_refusal();
