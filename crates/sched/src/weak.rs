@@ -18,6 +18,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::panic::Location as Site;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 pub use linpoint_memory::{
@@ -25,8 +26,8 @@ pub use linpoint_memory::{
 };
 use linpoint_memory::{Options, Program, Report, Schedule, Step, Value, WorkOrder};
 
-pub use crate::execution::weak::Line;
-use crate::execution::weak::{Machine, Shared, Suspicion};
+pub use crate::execution::weak::{Line, Pointer};
+use crate::execution::weak::{Machine, Pointers, Shared, Suspicion};
 use crate::execution::{Execution, Limits, current};
 use crate::failure::Failure;
 use crate::heap::Heap;
@@ -82,6 +83,14 @@ pub struct Seen<'a> {
     pub lines: &'a [&'a [Line]],
     /// Do threads wait for ever?
     pub is_stuck: bool,
+    pointers: &'a Pointers<'a>,
+}
+
+impl Seen<'_> {
+    /// The block of the heap that a value points into, if it is a pointer into one.
+    pub fn pointer(&self, value: Value) -> Option<Pointer> {
+        self.pointers.of(value)
+    }
 }
 
 /// What an exploration found.
@@ -125,6 +134,7 @@ pub fn explore(
     if !Heap::is_installed() {
         return Explored::refused(NEEDS_HEAP);
     }
+    let _host = linpoint_claim::install(Rc::new(NoClaims(RefCell::new(linpoint_claim::Monitor::new()))));
     let deadline = plan.time.and_then(|time| Instant::now().checked_add(time));
     let shared = Shared::default();
     let mut suspicion = Suspicion::None;
@@ -136,6 +146,32 @@ pub fn explore(
             return explored;
         }
         suspicion = Suspicion::Watched;
+    }
+}
+
+/// Claims are decided along schedules, and nothing is said of them here: whoever makes one is refused.
+struct NoClaims(RefCell<linpoint_claim::Monitor>);
+
+impl linpoint_claim::Host for NoClaims {
+    fn thread(&self) -> linpoint_claim::ThreadId {
+        linpoint_claim::ThreadId::default()
+    }
+
+    fn monitor(&self) -> &RefCell<linpoint_claim::Monitor> {
+        &self.0
+    }
+
+    fn is_listening(&self) -> bool {
+        current().is_some()
+    }
+
+    /// Procedures begin and end; without claims that means nothing.
+    fn tell(&self, _event: &mut dyn FnMut(&mut linpoint_claim::Monitor, linpoint_claim::ThreadId)) {}
+
+    fn atomically(&self, _site: &'static Site<'static>, _step: &mut dyn FnMut()) {
+        if let Some(handle) = current() {
+            handle.misuse("claims are not decided under a weak memory model");
+        }
     }
 }
 
@@ -205,6 +241,7 @@ fn pass(
         let failure = full.failure.filter(|_| plan.stuck_fails || !is_wait);
         explored.stuck += u64::from(full.is_stuck);
         let seen = Seen {
+            pointers: &full.pointers,
             number: graphs,
             graph,
             end,

@@ -24,7 +24,8 @@ pub(crate) enum Mark {
 
 /// Draws the graph.
 pub(crate) fn draw(seen: &Seen<'_>, name: &dyn Fn(usize) -> String, operations: &Operations<'_>) -> Drawn {
-    let mut pen = Pen { graph: seen.graph, lines: seen.lines, name, locations: Vec::new(), older: false };
+    let graph = seen.graph;
+    let mut pen = Pen { graph, lines: seen.lines, seen, name, locations: Vec::new(), older: false };
     let mut text = String::new();
     for thread in 0..seen.graph.thread_count() {
         if seen.graph.thread(thread).is_empty() {
@@ -47,6 +48,7 @@ pub(crate) fn draw(seen: &Seen<'_>, name: &dyn Fn(usize) -> String, operations: 
 struct Pen<'a> {
     graph: &'a Graph,
     lines: &'a [&'a [Line]],
+    seen: &'a Seen<'a>,
     name: &'a dyn Fn(usize) -> String,
     locations: Vec<Location>,
     older: bool,
@@ -94,13 +96,20 @@ impl Pen<'_> {
             Kind::Read | Kind::Write if !line.is_some_and(|line| line.action.is_atomic()) => {
                 action.to_owned()
             }
-            Kind::Write => format!("store {} ← {} ({:?})", self.letter(id), event.value, event.ordering),
+            Kind::Write => {
+                let value = self.value(event.value);
+                format!("store {} ← {value} ({:?})", self.letter(id), event.ordering)
+            }
             Kind::Read if event.exclusive => {
                 let after = self.graph.thread(event.thread).get(event.index + 1);
                 let after = after.map_or(event.value, |&write| self.graph.event(write).value);
-                format!("{action} {}: {} → {after} ({:?})", self.letter(id), event.value, event.ordering)
+                let (before, after) = (self.value(event.value), self.value(after));
+                format!("{action} {}: {before} → {after} ({:?})", self.letter(id), event.ordering)
             }
-            Kind::Read => format!("{action} {} = {} ({:?})", self.letter(id), event.value, event.ordering),
+            Kind::Read => {
+                let value = self.value(event.value);
+                format!("{action} {} = {value} ({:?})", self.letter(id), event.ordering)
+            }
         }
     }
 
@@ -134,7 +143,19 @@ impl Pen<'_> {
     fn write(&self, id: EventId) -> String {
         let event = self.graph.event(id);
         let number = if event.exclusive { id.number() } else { id.number() + 1 };
-        format!("{}'s write of {} ({number})", (self.name)(event.thread), event.value)
+        format!("{}'s write of {} ({number})", (self.name)(event.thread), self.value(event.value))
+    }
+
+    /// A value; a pointer into the heap is not told by its address, which is another one in each execution.
+    fn value(&self, value: i64) -> String {
+        match self.seen.pointer(value) {
+            None => value.to_string(),
+            Some(pointer) => {
+                let offset =
+                    if pointer.offset == 0 { String::new() } else { format!(" + {}", pointer.offset) };
+                format!("&{}.{}{offset}", pointer.thread.0, pointer.number)
+            }
+        }
     }
 
     fn letter(&mut self, id: EventId) -> String {

@@ -536,7 +536,7 @@ impl Handle {
     ) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if me.mode == Mode::Unwinding || self.only_has_effect(changed == Some(true)) {
+        if me.mode == Mode::Unwinding || self.only_has_effect(true) {
             return;
         }
         let held = me.locations.name(held_address(address));
@@ -550,7 +550,7 @@ impl Handle {
     pub(crate) fn visit(self, action: Action, address: usize, ordering: Ordering, changed: Option<bool>) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if me.mode == Mode::Unwinding || self.only_has_effect(changed == Some(true)) {
+        if me.mode == Mode::Unwinding || self.only_has_effect(true) {
             return;
         }
         let loc = me.locations.name(address);

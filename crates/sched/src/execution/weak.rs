@@ -217,6 +217,30 @@ pub(crate) struct Full<'a> {
     /// For each thread its steps.
     pub(crate) lines: Vec<&'a [Line]>,
     pub(crate) is_stuck: bool,
+    pub(crate) pointers: Pointers<'a>,
+}
+
+/// What values of a graph point to.
+pub(crate) struct Pointers<'a>(&'a Blocks);
+
+/// A place in a block of the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// Who allocated the block.
+    pub thread: ThreadId,
+    /// As its how-manieth.
+    pub number: usize,
+    /// How many bytes from its beginning.
+    pub offset: usize,
+}
+
+impl Pointers<'_> {
+    pub(crate) fn of(&self, value: Value) -> Option<Pointer> {
+        let address = usize::try_from(value).ok()?;
+        let (_, block) = self.0.containing(address)?;
+        let thread = ThreadId(block.thread as u8);
+        Some(Pointer { thread, number: block.number, offset: address - block.start })
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -248,8 +272,9 @@ impl<'p> Machine<'p> {
         let judged = self.execution.judge_weakly(graph, end);
         CURRENT.set(std::ptr::null_mut());
         let (failure, is_stuck) = judged;
-        let lines = self.state().threads.iter().map(|thread| thread.lines.as_slice()).collect();
-        Full { failure, lines, is_stuck }
+        let state = &*self.state();
+        let lines = state.threads.iter().map(|thread| thread.lines.as_slice()).collect();
+        Full { failure, lines, is_stuck, pointers: Pointers(&state.blocks) }
     }
 
     /// Takes down what is left of the execution.

@@ -2,6 +2,8 @@
 
 mod litmus;
 mod mirror;
+mod schedules;
+mod sync;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

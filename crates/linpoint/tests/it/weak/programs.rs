@@ -24,7 +24,8 @@ fn fails(program: impl Fn() + Sync, headline: &str) {
     assert_eq!(explored.verdict(), "violated", "{explored}");
     assert!(found.headline.contains(headline), "{found}");
     assert!(found.rechecked, "{found}");
-    let again = exploration().replay_report(&found.token, &program).expect("the token is one of this program");
+    let again =
+        exploration().replay_report(&found.token, &program).expect("the token is one of this program");
     assert_eq!(again.expect("it fails again").schedule, found.schedule);
 }
 

@@ -201,8 +201,8 @@ impl Execution {
             let in_vain = match thread.stops {
                 Some(Stop::Turn(from)) => graph.thread(number)[from..]
                     .iter()
-                    .filter(|&&id| graph.event(id).kind == Kind::Read && !is_object(state, graph, id))
-                    .all(|&id| graph.reads_newest(id) || graph.event(id).exclusive),
+                    .filter(|&&id| graph.event(id).kind == Kind::Read)
+                    .all(|&id| state.reads_last(graph, id)),
                 // SAFETY: the thread stands where it waits, and what it waits for is in its frames or outlives them.
                 Some(Stop::Wait(wait, object)) => unsafe { !(wait.ready)(object) },
                 Some(Stop::Failed) => false,
@@ -230,13 +230,25 @@ impl Execution {
     }
 }
 
-/// Does this event belong to an operation on an object of the shims?
-fn is_object(state: &State, graph: &Graph, id: EventId) -> bool {
-    let known = graph.location(id).and_then(|location| state.places.of(location));
-    known.is_some_and(|known| known.size == 0)
-}
-
 impl State {
+    /// Does a read read the last write of its location, but for those of turns without effect?
+    fn reads_last(&self, graph: &Graph, read: EventId) -> bool {
+        let event = graph.event(read);
+        let Some(location) = graph.location(read) else { return true };
+        let writes = graph.modification_order(location);
+        let after = event.source.map_or(0, |source| {
+            writes.iter().position(|&write| write == source).map_or(writes.len(), |at| at + 1)
+        });
+        writes[after..].iter().all(|&write| {
+            let later = graph.event(write);
+            match self.threads.get(later.thread).and_then(|thread| thread.stops) {
+                Some(Stop::Turn(from)) => later.index >= from,
+                Some(Stop::Wait(..)) => later.index + 1 == graph.thread(later.thread).len(),
+                Some(Stop::Failed) | None => false,
+            }
+        })
+    }
+
     /// The accesses of a graph to locations, with what each does.
     fn accesses<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = (EventId, Action)> + 'a {
         let threads = 0..graph.thread_count().min(self.threads.len());
