@@ -281,9 +281,9 @@ fn pass(
 
 /// Marks the begin of an operation of the running thread, if it is explored under a weak memory model.
 #[track_caller]
-pub fn mark_call(operation: u32) {
+pub fn mark_call(operation: u32, argument: Value) {
     if let Some(handle) = current().filter(|handle| handle.is_weak()) {
-        handle.mark_weakly(Step::Call { operation, argument: 0 }, Site::caller());
+        handle.mark_weakly(Step::Call { operation, argument }, Site::caller());
     }
 }
 

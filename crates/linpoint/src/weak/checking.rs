@@ -73,7 +73,7 @@ fn run<O: Object>(scenario: &Scenario<O::Spec>, answers: &RefCell<Answers<<O::Sp
     let object = Box::new(O::create());
     let perform = |ops: &[<O::Spec as Specification>::Op], first: usize| {
         for (index, op) in ops.iter().enumerate() {
-            weak::mark_call((first + index) as u32);
+            weak::mark_call((first + index) as u32, 0);
             let answer = object.perform(op);
             let number = untracked(|| answers.borrow_mut().number(&answer));
             weak::mark_return(number);

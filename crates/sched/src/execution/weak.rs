@@ -381,7 +381,6 @@ impl Program for Machine<'_> {
     }
 
     fn resume(&mut self, thread: usize, answer: Value) {
-        let watched = self.suspicion() == Suspicion::Watched;
         let state = self.state().thread(ThreadId(thread as u8));
         let events = match state.posted {
             Some(Step::Read { access, .. }) => 1 + usize::from(access.written(answer).is_some()),
@@ -390,9 +389,7 @@ impl Program for Machine<'_> {
         };
         state.events += events;
         state.answer = answer;
-        if watched {
-            state.turn.extend(state.posted.map(|step| (step, answer)));
-        }
+        state.turn.extend(state.posted.map(|step| (step, answer)));
         state.posted = None;
         if let Some(line) = state.line {
             state.lines.push(line);

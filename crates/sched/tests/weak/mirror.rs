@@ -73,8 +73,8 @@ impl Mirror {
                     0
                 }
                 Step::Choose(of) => Value::from(weak::choose(of)),
-                Step::Call { operation, .. } => {
-                    weak::mark_call(operation);
+                Step::Call { operation, argument } => {
+                    weak::mark_call(operation, argument);
                     0
                 }
                 Step::Return(value) => {

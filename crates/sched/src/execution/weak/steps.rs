@@ -276,15 +276,15 @@ impl Handle {
                 return;
             };
             let before = std::mem::replace(&mut thread.visits[at], visit);
+            let turn = &thread.turn[before.asked..];
+            if !is_stable(turn) {
+                return;
+            }
             if !watched {
                 if local_state::AVAILABLE {
                     weak.suspicion = Suspicion::Raised;
                     self.take_step(Step::Endless);
                 }
-                return;
-            }
-            let turn = &thread.turn[before.asked..];
-            if !is_stable(turn) {
                 return;
             }
             match beliefs.of(visit.site) {
