@@ -45,6 +45,7 @@ mod shim;
 mod spare;
 mod spawn;
 mod state;
+pub(crate) mod weak;
 
 use decide::{decide, decide_apart};
 pub(crate) use guard::used_freed;
@@ -201,6 +202,8 @@ pub struct Execution {
     /// The same where states are not compared.
     ledger: Ledger,
     guard: guard::Guard,
+    /// What is known of the graph that the execution is made against, if it is made against one.
+    weak: Option<Box<weak::State>>,
     beat: Arc<Beat>,
 }
 
@@ -280,6 +283,7 @@ impl Execution {
             blocks: Blocks::default(),
             ledger: Ledger::default(),
             guard: guard::Guard::default(),
+            weak: None,
             beat: watchdog::beat(),
         })
     }
@@ -738,6 +742,31 @@ unsafe fn run_fiber(this: *mut Execution, thread: ThreadId) -> Pause {
             me.run.threads[thread.index()].finished = me.mode != Mode::Unwinding;
         }
         pause
+    }
+}
+
+/// Lets `thread` run until it pauses, in an execution against a graph. Returns whether it has come to its end.
+///
+/// # Safety
+/// As for [`drive`].
+unsafe fn run_fiber_weakly(this: *mut Execution, thread: ThreadId) -> bool {
+    // SAFETY: as in `run_fiber`.
+    unsafe {
+        (*this).current = thread;
+        let fiber: *mut Fiber = &raw mut *(&mut (*this).fibers)[thread.index()];
+        let pause = (*fiber).resume();
+        if pause == Pause::Suspended {
+            return false;
+        }
+        if pause == Pause::Lost {
+            (*this).replace_fiber(thread);
+        }
+        let me = &mut *this;
+        if me.has_lent() {
+            me.take_back_lent(thread);
+        }
+        me.alive.remove(thread);
+        true
     }
 }
 

@@ -47,6 +47,7 @@ pub mod sync;
 pub mod thread;
 mod trace;
 mod watchdog;
+pub mod weak;
 mod whim;
 
 pub use cycle::Cycle;

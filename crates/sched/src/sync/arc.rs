@@ -127,10 +127,12 @@ impl<T: ?Sized> Arc<T> {
     /// A weak reference.
     #[track_caller]
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
-        if let Some((handle, address)) = announce(Action::ArcClone, this.data()) {
+        let announced = announce(Action::ArcClone, this.data());
+        let weak = Weak(ManuallyDrop::new(std_sync::Arc::downgrade(&this.0)));
+        if let Some((handle, address)) = announced {
             handle.count_added(Action::ArcClone, address);
         }
-        Weak(ManuallyDrop::new(std_sync::Arc::downgrade(&this.0)))
+        weak
     }
 
     /// How many references there are.
@@ -301,10 +303,12 @@ impl<T: ?Sized> Drop for Arc<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Arc<T> {
-        if let Some((handle, address)) = announce(Action::ArcClone, self.data()) {
+        let announced = announce(Action::ArcClone, self.data());
+        let reference = Arc::wrap(std_sync::Arc::clone(&self.0));
+        if let Some((handle, address)) = announced {
             handle.count_added(Action::ArcClone, address);
         }
-        Arc::wrap(std_sync::Arc::clone(&self.0))
+        reference
     }
 }
 
@@ -386,10 +390,12 @@ impl<T: ?Sized> Drop for Weak<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Weak<T> {
-        if let Some((handle, address)) = announce(Action::ArcClone, self.data()) {
+        let announced = announce(Action::ArcClone, self.data());
+        let weak = Weak(ManuallyDrop::new(std_sync::Weak::clone(&self.0)));
+        if let Some((handle, address)) = announced {
             handle.count_added(Action::ArcClone, address);
         }
-        Weak(ManuallyDrop::new(std_sync::Weak::clone(&self.0)))
+        weak
     }
 }
 
@@ -519,7 +525,7 @@ impl<T: ?Sized + Hash> Hash for Arc<T> {
 }
 
 impl Handle {
-    /// Notes that a reference was added to the count at `address`.
+    /// Notes that a reference was added to the count at `address`, when that is done: the thread may be held here.
     #[inline(never)]
     fn count_added(self, action: Action, address: usize) {
         self.count_changed(action, address, CountChange::Added);
