@@ -280,6 +280,9 @@ impl Spec for Builtin {
         if let (Kind::Snapshot, codes::snapshot::SCAN, State::Sequence(cells)) = (self.kind, call.op, state) {
             return snapshot::scan_fits(cells, result).then(|| state.clone());
         }
+        if let (Some(own), State::Own(state)) = (self.as_own(), state) {
+            return several::step(own, state, call, result).map(State::Own);
+        }
         self.outcomes(state, call).into_iter().find(|(answer, _)| answer == result).map(|(_, next)| next)
     }
 

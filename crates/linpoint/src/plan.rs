@@ -47,7 +47,15 @@ pub(crate) struct Reached {
 
 /// Does the search go further at each level?
 pub(crate) fn has_levels(search: Search) -> bool {
-    matches!(search, Search::Auto | Search::RandomWalk | Search::UniformWalk | Search::Pct(_))
+    match search {
+        Search::Auto | Search::RandomWalk | Search::UniformWalk | Search::Pct(_) => true,
+        Search::Dfs
+        | Search::BoundedDfs(_)
+        | Search::Preemptions(_)
+        | Search::Dpor
+        | Search::RaceReversal
+        | Search::States => false,
+    }
 }
 
 /// Explores a scenario as far as `level` allows: each level ten times as far as the one before.
@@ -74,7 +82,6 @@ pub(crate) fn explore<O: Object>(
         Search::RandomWalk => walk.at_random(&mut RandomWalk::new(seed, allowed))?,
         Search::UniformWalk => walk.at_random(&mut RandomWalk::uniform(seed, allowed))?,
         Search::Pct(depth) => walk.at_random(&mut Pct::new(seed, allowed, depth))?,
-        _ => walk.auto(level, allowed)?,
     }
     let mut reached = walk.reached;
     reached.fair = execution.held_back();

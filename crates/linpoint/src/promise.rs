@@ -32,7 +32,9 @@ impl Promise {
         match search {
             Search::BoundedDfs(bound) | Search::Preemptions(bound) => Promise::Preemptions(bound),
             Search::RandomWalk | Search::UniformWalk | Search::Pct(_) => Promise::Nothing,
-            _ => Promise::EverySchedule,
+            Search::Auto | Search::Dfs | Search::Dpor | Search::RaceReversal | Search::States => {
+                Promise::EverySchedule
+            }
         }
     }
 

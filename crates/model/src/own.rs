@@ -20,6 +20,7 @@
 
 mod words;
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use linpoint_history::specs::SpecError;
@@ -64,6 +65,9 @@ pub enum Unfit {
     #[error(transparent)]
     Name(#[from] SpecError),
 }
+
+/// So many arguments need no room of their own.
+const FEW_ARGUMENTS: usize = 4;
 
 /// A `spec` of the algorithm language.
 ///
@@ -131,8 +135,8 @@ impl BlockSpec {
         self.machine.program
     }
 
-    /// The words of the arguments of a call; `None` where a value does not fit.
-    fn arguments(&self, call: Call<'_>) -> Option<Vec<Word>> {
+    /// The words of the arguments of a call, in the room given if they are few; `None` where a value does not fit.
+    fn arguments<'r>(&self, call: Call<'_>, room: &'r mut [Word; FEW_ARGUMENTS]) -> Option<Cow<'r, [Word]>> {
         let operation = self.program().operation(OpId(u16::from(call.op.0)));
         let slots = &operation.locals[..operation.params];
         let one = std::slice::from_ref(call.arg);
@@ -145,7 +149,13 @@ impl BlockSpec {
         let word = |(slot, value): (&linpoint_lang::program::Slot, &Value)| {
             words::word(&self.words, self.program(), &slot.ty, value)
         };
-        slots.iter().zip(values).map(word).collect()
+        if slots.len() > FEW_ARGUMENTS {
+            return slots.iter().zip(values).map(word).collect::<Option<Vec<Word>>>().map(Cow::Owned);
+        }
+        for (place, slot) in room.iter_mut().zip(slots.iter().zip(values)) {
+            *place = word(slot)?;
+        }
+        Some(Cow::Borrowed(&room[..slots.len()]))
     }
 
     /// The machine in which `process` calls.
@@ -194,8 +204,11 @@ impl OwnSpec for BlockSpec {
 
     fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)> {
         let Some(before) = state.inside::<State>() else { return Vec::new() };
-        let Some(arguments) = self.arguments(call) else { return Vec::new() };
+        let mut room = [0; FEW_ARGUMENTS];
+        let Some(arguments) = self.arguments(call, &mut room) else { return Vec::new() };
         let op = OpId(u16::from(call.op.0));
+        // Then the state after it is the one before.
+        let only_looks = self.only_looks[usize::from(call.op.0)] && !self.leaves_open;
         let found = match self.by_caller {
             true => ends(&self.machine_of(call.process), before.clone(), op, &arguments, 0),
             false => ends(&self.machine, before.clone(), op, &arguments, 0),
@@ -207,7 +220,8 @@ impl OwnSpec for BlockSpec {
         let mut outcomes: Vec<(Value, OwnState)> = Vec::with_capacity(found.ends.len());
         for (answer, after) in found.ends {
             let answer = words::answer(&self.words, self.program(), &operation.result, &answer);
-            let outcome = (answer, OwnState::new(after));
+            let after = if only_looks { state.clone() } else { OwnState::new(after) };
+            let outcome = (answer, after);
             if !outcomes.contains(&outcome) {
                 outcomes.push(outcome);
             }

@@ -16,6 +16,9 @@
 //! guesses, inference (`houdini.rs`), which instances of hypotheses are used (`ground.rs`), and anything else
 //! that a solver says.
 //!
+//! [`prove_supervised`] is the door: what is proved is explored before it is told (`gate.rs`), and what is not
+//! proved may be shown wrong by a run. [`diagnosis`] looks for what is missing; nothing it says is believed.
+//!
 //! This crate is the only one that talks to a solver. It prints nothing.
 
 pub mod abstraction;

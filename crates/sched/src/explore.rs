@@ -33,7 +33,6 @@ pub use parallel::explore_in_parallel;
 
 /// How the schedules are walked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Search {
     /// The race-reversal queue first, then what fits the program.
     #[default]

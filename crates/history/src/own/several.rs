@@ -81,6 +81,19 @@ pub(crate) fn outcomes(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>) -> 
     all
 }
 
+/// The state after a call that gave this answer, if it may.
+pub(crate) fn step(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>, answer: &Value) -> Option<OwnState> {
+    let mut fitting: Vec<OwnState> = Vec::new();
+    for state in members(state) {
+        for (given, after) in spec.outcomes(state, call) {
+            if given == *answer && !fitting.contains(&after) {
+                fitting.push(after);
+            }
+        }
+    }
+    (!fitting.is_empty()).then(|| set_of(fitting))
+}
+
 /// A state as a person reads it.
 pub(crate) fn show(spec: &dyn OwnSpec, state: &OwnState, names: Option<&Symbols>) -> String {
     let states = members(state);
