@@ -53,6 +53,9 @@ pub struct FailingRun {
     pub view: View,
 }
 
+/// A failing run by the name that it has everywhere: what shows a violation.
+pub type Counterexample = FailingRun;
+
 impl fmt::Display for FailingRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.headline)?;

@@ -31,7 +31,7 @@ mod weak;
 pub use argument::{Argument, Domain};
 pub use check::{Check, check};
 pub use claims::Claims;
-pub use counterexample::FailingRun;
+pub use counterexample::{Counterexample, FailingRun};
 pub use explore::{Exploration, Explored, exploration, explore};
 pub use linearize::{Criterion, Moment};
 #[doc(no_inline)]

@@ -450,6 +450,10 @@ pub fn plain(address: usize, writes: bool) {
 #[track_caller]
 pub fn dropped(address: usize) {
     if let Some(handle) = current() {
+        if handle.is_weak() {
+            // Whoever drops it has it alone: that must come after all that others did.
+            return handle.plain(address, Effect::Write, std::panic::Location::caller());
+        }
         handle.point(Intent::new(Action::Drop, address));
         handle.access(Action::Drop, address, Effect::Write, Ordering::Relaxed, 0);
         handle.scrub();

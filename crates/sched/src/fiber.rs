@@ -91,9 +91,9 @@ impl Fiber {
         self.guard.contains(&address)
     }
 
-    /// How far above the end of the stack this address is, if it is on it.
+    /// How far below the beginning of the stack this address is, if it is on it.
     pub(crate) fn offset(&self, address: usize) -> Option<usize> {
-        self.stack.contains(&address).then(|| address - self.stack.start)
+        self.stack.contains(&address).then(|| self.stack.end - address)
     }
 
     /// A fiber with a stack of at least `stack_size` bytes.

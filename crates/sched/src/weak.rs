@@ -138,6 +138,10 @@ pub fn explore(
     let deadline = plan.time.and_then(|time| Instant::now().checked_add(time));
     let shared = Shared::default();
     let mut suspicion = Suspicion::None;
+    // What the program or std allocates only once in the process is there before blocks are counted.
+    let first = Plan { graphs: Some(1), samples: None, ..plan.clone() };
+    let machine = Machine::new(Execution::new(plan.limits.clone()), program, &Shared::default(), suspicion);
+    pass(machine, &first, deadline, &mut |_| ControlFlow::Continue(()));
     loop {
         let execution = Execution::new(plan.limits.clone());
         let machine = Machine::new(execution, program, &shared, suspicion);

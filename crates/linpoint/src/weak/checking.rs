@@ -202,12 +202,15 @@ fn tell<O: Object>(
     found
 }
 
-/// Checks the scenarios on so many OS threads, the small ones first. What was reached of each, and the first that fails.
+/// What was reached of each scenario that was begun, and the first that fails, by their numbers.
+pub(crate) type Checked = (Vec<(usize, Reached)>, Option<(usize, FailingRun)>);
+
+/// Checks the scenarios on so many OS threads, the small ones first.
 pub(crate) fn check_all<O: Object>(
     scenarios: &[Scenario<O::Spec>],
     setting: &(dyn Fn(usize) -> (Plan, Token) + Sync),
     (memory, workers, deadline): (Memory, usize, Instant),
-) -> (Vec<(usize, Reached)>, Option<(usize, FailingRun)>) {
+) -> Checked {
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let all = Mutex::new(Vec::new());

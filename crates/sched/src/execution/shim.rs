@@ -609,7 +609,8 @@ impl Handle {
         let me = self.execution();
         if me.mode == Mode::Unwinding || self.only_has_effect(!matches!(change, CountChange::Seen(_))) {
             if self.is_weak() && matches!(change, CountChange::Last) {
-                // Std's acquires in a fence of its own, which only the last one makes.
+                // Std's acquires in a fence of its own, which only the last one makes. The count is taken back after it.
+                self.dies(address);
                 self.fence_weakly(Ordering::Acquire, Location::caller());
             }
             return;

@@ -38,6 +38,7 @@ use crate::event::{Action, ThreadId, Wait};
 use crate::failure::Failure;
 use crate::fiber::{Fiber, Job};
 use crate::heap;
+use crate::panic_count;
 use crate::run::ThreadRecord;
 use crate::stranger;
 
@@ -73,8 +74,12 @@ pub(super) struct State {
     cells: Vec<Option<usize>>,
     /// Locations that were overwritten, and where a thread was that found it out.
     overwritten: Vec<(Location, Moment)>,
-    /// Plain accesses to atomics: the address, the aside.
+    /// What went wrong, and in which thread.
     failures: Vec<(Option<ThreadId>, Failure)>,
+    /// What the last counted reference is dropped of, in a step that has not been completed.
+    dying: Vec<usize>,
+    /// What statics held in the first execution that came to them.
+    statics: FxHashMap<Location, Value>,
     numbers: Arc<Numbers>,
     beliefs: Arc<Beliefs>,
     suspicion: Suspicion,
@@ -170,6 +175,12 @@ impl State {
         &mut self.threads[thread.index()]
     }
 
+    /// Does a location hold at first what it held in the first execution? Asked of statics only: others are new.
+    fn begins_the_same(&mut self, location: Location) -> bool {
+        let Some(known) = self.places.of(location).filter(|known| known.is_static) else { return true };
+        *self.statics.entry(location).or_insert(known.initial) == known.initial
+    }
+
     /// How many events of the graph a thread has executed.
     pub(super) fn events(&self, thread: ThreadId) -> u32 {
         self.threads.get(thread.index()).map_or(0, |thread| thread.events as u32)
@@ -186,6 +197,7 @@ impl State {
         self.places.clear();
         self.cells.clear();
         self.overwritten.clear();
+        self.dying.clear();
         self.failures.clear();
     }
 }
@@ -279,6 +291,8 @@ impl<'p> Machine<'p> {
 
     /// Takes down what is left of the execution.
     fn take_down(&mut self) {
+        // A panic of the visitor's is none of the program's.
+        let panics = panic_count::put_aside();
         let this: *mut Execution = &raw mut *self.execution;
         CURRENT.set(this);
         // SAFETY: `this` is the execution that is current, and nothing else refers to it until this is done.
@@ -293,6 +307,9 @@ impl<'p> Machine<'p> {
             (*this).mode = Mode::Exploring;
         }
         CURRENT.set(std::ptr::null_mut());
+        if panics > 0 {
+            panic_count::bring_back(panics);
+        }
         self.state().blocks.release();
     }
 

@@ -326,7 +326,8 @@ impl<T: ?Sized> Weak<T> {
         let Some((handle, address)) = announce(Action::ArcUpgrade, self.data()) else {
             return self.0.upgrade().map(Arc::wrap);
         };
-        let upgraded = self.0.upgrade().map(Arc::wrap);
+        let is_gone = handle.is_dying(address);
+        let upgraded = self.0.upgrade().filter(|_| !is_gone).map(Arc::wrap);
         handle.count_seen(Action::ArcUpgrade, address, upgraded.is_some());
         handle.detail(|| if upgraded.is_some() { "there" } else { "gone" }.to_owned());
         handle.scrub_deep();
@@ -362,7 +363,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     fn look(&self, look: impl FnOnce(&std_sync::Weak<T>) -> usize) -> usize {
         let Some((handle, address)) = announce(Action::ArcCount, self.data()) else { return look(&self.0) };
-        let seen = look(&self.0);
+        let seen = if handle.is_dying(address) { 0 } else { look(&self.0) };
         handle.count_seen(Action::ArcCount, address, false);
         handle.detail(|| seen.to_string());
         handle.scrub_deep();

@@ -51,12 +51,14 @@ pub(super) struct Known {
     expected: Value,
     /// The block of the heap that it is in.
     pub(super) block: Option<usize>,
+    /// Is it a static, at its first generation?
+    pub(super) is_static: bool,
 }
 
 /// Where an address is that is in no block of the heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Region {
-    /// On the stack of this thread, at this distance from its end.
+    /// On the stack of this thread, so far below its beginning.
     Stack(usize, usize),
     /// Something that the explorer keeps.
     Explorer(usize),
@@ -85,6 +87,9 @@ pub(super) struct Places {
 
 /// Bits of a name that count generations.
 const GENERATION: u32 = 12;
+
+/// These bits.
+const GENERATIONS: u64 = (1 << GENERATION) - 1;
 
 /// The largest object accessed.
 const WIDEST: usize = 8;
@@ -141,7 +146,7 @@ impl Places {
             return Ok((known.location, None));
         }
         let Location(before) = known.location;
-        if before & ((1 << GENERATION) - 1) == (1 << GENERATION) - 1 {
+        if before & GENERATIONS == GENERATIONS {
             return Err(Refused::TooOften);
         }
         Ok((self.add(word, Location(before + 1), known.block), Some(known.location)))
@@ -151,7 +156,8 @@ impl Places {
         let Word { address, size, bits } = word;
         let (initial, expected) = (bits as Value, bits as Value);
         let index = self.known.len();
-        self.known.push(Known { address, size, location, initial, expected, block });
+        let is_static = size > 0 && location.0 >> (50 + GENERATION) == 0 && location.0 & GENERATIONS == 0;
+        self.known.push(Known { address, size, location, initial, expected, block, is_static });
         self.by_address.insert(address, index);
         self.by_location.insert(location, index);
         location

@@ -228,7 +228,8 @@ impl Handle {
             }
             if let Some(ordering) = ordering_of(action) {
                 let word = Word::object(address);
-                let update = Update::Add(1);
+                // It writes what is there: only the order counts, and a loop that looks at it sees no change.
+                let update = Update::Add(0);
                 self.access_weakly(word, Access::Update { update, success: ordering, failure: ordering });
             } else if !(action.is_atomic() || matches!(action, Action::Fence | Action::Nothing)) {
                 self.misuse(&format!("{} has no meaning under a weak memory model", action.name()));
@@ -340,6 +341,7 @@ impl Handle {
             let freed = word.address;
             let freed = weak.blocks.containing(freed).is_some_and(|(_, block)| block.freed.is_some());
             let moment = weak.moment(current);
+            let is_reset = named.is_ok_and(|(location, _)| weak.begins_the_same(location));
             let named = named.map(|(location, before)| {
                 weak.overwritten.extend(before.map(|before| (before, moment)));
                 location
@@ -348,6 +350,11 @@ impl Handle {
             drop(outside);
             if freed {
                 self.use_after_free(word.address);
+            }
+            if named.is_ok() && !is_reset {
+                self.misuse(
+                    "a static does not begin with the same value in every execution: the program has to reset it",
+                );
             }
             match named {
                 Ok(location) => Some(location),
@@ -513,6 +520,23 @@ impl Handle {
         if let Some(failure) = failure {
             self.fail(failure);
         }
+    }
+
+    /// The last counted reference to what is at `address` goes: for others it is gone already.
+    pub(in crate::execution) fn dies(self, address: usize) {
+        let _outside = heap::Outside::enter();
+        // SAFETY: as in `post_step`.
+        unsafe {
+            if let Some(weak) = (*self.0).weak.as_mut() {
+                weak.dying.push(address);
+            }
+        }
+    }
+
+    /// Is the last counted reference to what is at `address` gone, or about to go?
+    pub(crate) fn is_dying(self, address: usize) -> bool {
+        // SAFETY: as in `post_step`.
+        unsafe { (*self.0).weak.as_ref().is_some_and(|weak| weak.dying.contains(&address)) }
     }
 
     /// The cell that was noted last is at this address.
