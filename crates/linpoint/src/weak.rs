@@ -70,7 +70,6 @@ pub(crate) fn plan_of(plan: &Plan, memory: Memory) -> Result<weak::Plan, String>
                 plan.search
             ));
         }
-        _ => return Err("this search is one over schedules".to_owned()),
     }
     Ok(graphs)
 }
