@@ -27,7 +27,9 @@
 //! is looked at only once a thread has come back to a place at all; then everything is explored anew
 //! ([`Suspicion`]), as the stack has to be kept free of what the explorer leaves there.
 
+use std::collections::BTreeMap;
 use std::panic::Location as Site;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use linpoint_memory::{End, Graph, Location, MAX_THREADS, Program, Step, Value};
@@ -45,14 +47,17 @@ use crate::stranger;
 mod beliefs;
 mod blocks;
 mod judge;
+mod orderings;
 mod places;
 mod steps;
 
+pub use orderings::{Instead, Part, Spot};
 pub(crate) use places::Word;
 pub(crate) use steps::Change;
 
 use beliefs::{Beliefs, Next, Trial};
 use blocks::{Blocks, Moment};
+use orderings::Spots;
 use places::{Places, Region};
 
 /// An access to a place in the source, by a thread: where, and what it did.
@@ -78,6 +83,8 @@ pub(super) struct State {
     failures: Vec<(Option<ThreadId>, Failure)>,
     /// What the last counted reference is dropped of, in a step that has not been completed.
     dying: Vec<usize>,
+    /// Orderings that are not as in the source, where that is asked for.
+    spots: Option<Spots>,
     /// What statics held in the first execution that came to them.
     statics: FxHashMap<Location, Value>,
     numbers: Arc<Numbers>,
@@ -266,6 +273,17 @@ impl<'p> Machine<'p> {
         execution.watching = suspicion == Suspicion::Watched;
         execution.quiet = false;
         Machine { execution, program }
+    }
+
+    /// Notes the orderings in the source, and takes others instead.
+    pub(crate) fn take_orderings(&mut self, instead: &Arc<Instead>) {
+        let instead = Arc::clone(instead);
+        self.state().spots = Some(Spots { instead, seen: BTreeMap::new() });
+    }
+
+    /// The orderings in the source that were noted.
+    pub(crate) fn orderings(&mut self) -> BTreeMap<Spot, Ordering> {
+        self.state().spots.take().map(|spots| spots.seen).unwrap_or_default()
     }
 
     fn state(&mut self) -> &mut State {
