@@ -154,7 +154,7 @@ pub fn explore(
     let mut suspicion = Suspicion::None;
     // What the program or std allocates only once in the process is there before blocks are counted.
     let first = Plan { graphs: Some(1), samples: None, ..plan.clone() };
-    let machine = Machine::new(Execution::new(plan.limits.clone()), program, &Shared::default(), suspicion);
+    let machine = Machine::new(Execution::new(plan.limits.clone()), program, &shared, suspicion);
     pass(machine, &first, deadline, &mut |_| ControlFlow::Continue(()));
     loop {
         let execution = Execution::new(plan.limits.clone());

@@ -86,7 +86,7 @@ pub(super) struct State {
     /// Orderings that are not as in the source, where that is asked for.
     spots: Option<Spots>,
     /// What statics held in the first execution that came to them.
-    statics: FxHashMap<Location, Value>,
+    statics: Arc<Mutex<FxHashMap<Location, Value>>>,
     numbers: Arc<Numbers>,
     beliefs: Arc<Beliefs>,
     suspicion: Suspicion,
@@ -171,8 +171,8 @@ struct Visit {
 
 impl State {
     fn new(shared: &Shared, suspicion: Suspicion) -> State {
-        let Shared(numbers, beliefs) = shared.clone();
-        State { numbers, beliefs, suspicion, ..State::default() }
+        let Shared(numbers, beliefs, statics) = shared.clone();
+        State { numbers, beliefs, statics, suspicion, ..State::default() }
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Weak {
@@ -185,7 +185,8 @@ impl State {
     /// Does a location hold at first what it held in the first execution? Asked of statics only: others are new.
     fn begins_the_same(&mut self, location: Location) -> bool {
         let Some(known) = self.places.of(location).filter(|known| known.is_static) else { return true };
-        *self.statics.entry(location).or_insert(known.initial) == known.initial
+        let mut statics = self.statics.lock().unwrap_or_else(PoisonError::into_inner);
+        *statics.entry(location).or_insert(known.initial) == known.initial
     }
 
     /// How many events of the graph a thread has executed.
@@ -228,7 +229,7 @@ pub(crate) struct Machine<'p> {
 
 /// What machines that explore one program together have in common.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shared(Arc<Numbers>, Arc<Beliefs>);
+pub(crate) struct Shared(Arc<Numbers>, Arc<Beliefs>, Arc<Mutex<FxHashMap<Location, Value>>>);
 
 /// What is to be said of a full graph.
 pub(crate) struct Full<'a> {
@@ -328,6 +329,7 @@ impl<'p> Machine<'p> {
         if panics > 0 {
             panic_count::bring_back(panics);
         }
+        self.execution.beat.end();
         self.state().blocks.release();
     }
 
@@ -449,6 +451,8 @@ impl Execution {
         self.hidden_state = false;
         self.short_until = 0;
         self.strangers = stranger::noted();
+        let this: *mut Execution = self;
+        self.beat.begin(this, self.limits.patience);
         if let Some(state) = &mut self.weak {
             state.reset();
         }

@@ -93,11 +93,13 @@ fn ordering_of(action: Action) -> Option<Ordering> {
         | Action::OnceDone
         | Action::Send
         | Action::TrySend
-        | Action::Disconnect
         | Action::Unpark
         | Action::Release
         | Action::ArcDrop => Ordering::Release,
-        Action::BarrierArrive | Action::BarrierLeave | Action::Exit | Action::Detach => Ordering::AcqRel,
+        // Whoever lets go last frees what is shared.
+        Action::BarrierArrive | Action::BarrierLeave | Action::Exit | Action::Detach | Action::Disconnect => {
+            Ordering::AcqRel
+        }
         Action::Wait
         | Action::Wake
         | Action::NotifyOne
@@ -462,6 +464,20 @@ impl Handle {
     /// Std's own fence where the last counted reference goes.
     pub(in crate::execution) fn acquires_weakly(self) {
         self.take_step(Step::Fence(Ordering::Acquire));
+    }
+
+    /// An operation on an object that orders more than others of its kind.
+    pub(crate) fn visit_weakly(
+        self,
+        action: Action,
+        address: usize,
+        order: StdOrdering,
+        site: &'static Site<'static>,
+    ) {
+        self.stand_at(Line { site, action });
+        let (update, success) = (Update::Add(0), ordering(order));
+        self.access_weakly(Word::object(address), Access::Update { update, success, failure: success });
+        self.has_effect();
     }
 
     /// The ordering to be taken of the operation that the running thread stands before.
