@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 use linpoint_sched::explore::{Plan, Search};
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::shared_dfs::{Pool, SharedDfs};
+use linpoint_sched::weak::Instead;
 use linpoint_sched::{Execution, Limits};
 
 use crate::argument::Domain;
 use crate::asked_twice;
+use crate::audit::{Orderings, Tried};
 use crate::counterexample::FailingRun;
 use crate::explore::page_note;
 use crate::explored::{Exploration, Finding, Stop};
@@ -257,6 +259,23 @@ impl<O: Object> Check<O> {
             let counterexample = Some(weak::refusal(why, self.memory));
             return Report { coverage, elapsed: start.elapsed(), counterexample };
         }
+        let all = self.all_graphs(scenarios, deadline, None);
+        coverage.note(&all.reached);
+        coverage.finish(scenarios.len());
+        let counterexample = all.found.map(|(index, mut found)| {
+            found.scenario = scenarios[index].to_string();
+            found
+        });
+        Report { coverage, elapsed: start.elapsed(), counterexample }
+    }
+
+    /// The graphs of all scenarios, perhaps with orderings other than those in the source.
+    fn all_graphs(
+        &self,
+        scenarios: &[Scenario<O::Spec>],
+        deadline: Instant,
+        instead: Option<&Arc<Instead>>,
+    ) -> weak::All {
         let setting = |index: usize| {
             let time = deadline.saturating_duration_since(Instant::now());
             (self.plan(time), self.token(&scenarios[index]))
@@ -266,14 +285,51 @@ impl<O: Object> Check<O> {
             Some(workers) => workers,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };
-        let (reached, found) = weak::check_all::<O>(scenarios, &setting, (self.memory, workers, deadline));
-        coverage.note(&reached);
-        coverage.finish(scenarios.len());
-        let counterexample = found.map(|(index, mut found)| {
-            found.scenario = scenarios[index].to_string();
-            found
-        });
-        Report { coverage, elapsed: start.elapsed(), counterexample }
+        weak::check_all::<O>(scenarios, &setting, (self.memory, workers, deadline), instead)
+    }
+
+    /// Which orderings of the object are as weak as these scenarios allow, under RC11? Each ordering that an execution comes to is weakened
+    /// alone, and then one after another, as long as all scenarios still pass.
+    ///
+    /// # Errors
+    /// With the report, if the object is not found right with the orderings that it has.
+    pub fn orderings(mut self) -> Result<Orderings, Box<Report>> {
+        self.memory = Memory::Rc11;
+        let deadline = Instant::now() + self.time_limit;
+        let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
+        let (scenarios, _) = self.scenarios(deadline, &mut coverage);
+        let written = self.all_graphs(&scenarios, deadline, Some(&Arc::default())).orderings;
+        let right = self.with_same_settings().explored();
+        if !right.holds() {
+            return Err(Box::new(right));
+        }
+        let scope = right.to_string();
+        Ok(Orderings::audit(scope, &written, &mut |instead| {
+            let instead = Arc::new(instead.clone());
+            let all = self.all_graphs(&scenarios, deadline, Some(&instead));
+            let whole = all.reached.len() == scenarios.len()
+                && all.reached.iter().all(|(_, reached)| reached.complete);
+            match all.found {
+                Some((_, found)) if found.refused => Tried::Unknown(found.headline),
+                Some((index, found)) => Tried::Breaks(format!("{}, in {}", found.headline, scenarios[index])),
+                None if whole => Tried::Passes,
+                None => Tried::Unknown("not done in the time given".to_owned()),
+            }
+        }))
+    }
+
+    /// The same check again.
+    fn with_same_settings(&self) -> Check<O> {
+        Check {
+            size: self.size,
+            domain: self.domain.clone(),
+            arguments: self.arguments.clone(),
+            scenario: self.scenario.clone(),
+            limits: self.limits.clone(),
+            page: None,
+            object: PhantomData,
+            ..*self
+        }
     }
 
     /// What is to be explored of a scenario, in so much time.
@@ -326,9 +382,11 @@ impl<O: Object> Check<O> {
         coverage.memory = memory;
         let plan = self.plan(self.time_limit);
         let words = || token.program.clone();
-        let setting = Setting { plan: &plan, memory, token: &words, only: Some(token.graph) };
-        let (reached, mut counterexample) = weak::check::<O>(&scenario, &setting);
-        coverage.note(&[(0, Reached { complete: false, ..reached })]);
+        let only = Some(token.graph);
+        let setting = Setting { plan: &plan, memory, token: &words, only, instead: None };
+        let checked = weak::check::<O>(&scenario, &setting);
+        let mut counterexample = checked.found;
+        coverage.note(&[(0, Reached { complete: false, ..checked.reached })]);
         if let Some(found) = &mut counterexample {
             found.scenario = scenario.to_string();
         }

@@ -4,6 +4,7 @@
 
 mod argument;
 mod asked_twice;
+mod audit;
 mod check;
 mod claims;
 mod counterexample;
@@ -29,6 +30,7 @@ mod view;
 mod weak;
 
 pub use argument::{Argument, Domain};
+pub use audit::{Orderings, Row, Tried, orderings};
 pub use check::{Check, check};
 pub use claims::Claims;
 pub use counterexample::{Counterexample, FailingRun};
@@ -45,6 +47,7 @@ pub use linpoint_macros::{Viewed, object, procedure, spec};
 #[doc(no_inline)]
 pub use linpoint_monitor as monitor;
 pub use linpoint_sched::explore::Search;
+pub use linpoint_sched::weak::{Part, Spot};
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
 #[doc(no_inline)]
 pub use linpoint_verdict::VerdictKind;

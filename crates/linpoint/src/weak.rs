@@ -1,5 +1,6 @@
 //! Explorations under a weak memory model: every execution graph of a program, each once.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -16,7 +17,7 @@ mod bridge;
 mod checking;
 mod drawn;
 
-pub(crate) use checking::{Setting, check, check_all};
+pub(crate) use checking::{All, Setting, check, check_all};
 use drawn::Drawn;
 
 /// What reproduces a failure: the program (and scenario), and the number of the graph in its exploration, which goes the same
@@ -165,7 +166,13 @@ pub(crate) fn explore(
 }
 
 fn empty() -> Graphs {
-    Graphs { report: Default::default(), stuck: 0, found: None, refused: Some(String::new()) }
+    Graphs {
+        report: Default::default(),
+        stuck: 0,
+        found: None,
+        refused: Some(String::new()),
+        orderings: BTreeMap::new(),
+    }
 }
 
 /// The first graph of which `judge` says that something is wrong; or what it says of the graph of that number.

@@ -16,9 +16,12 @@
 //! Data races on memory that is in no cell of this crate; and executions with load buffering, which the model excludes.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::Location as Site;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use linpoint_memory::{
@@ -26,7 +29,7 @@ pub use linpoint_memory::{
 };
 use linpoint_memory::{Options, Program, Report, Schedule, Step, Value, WorkOrder};
 
-pub use crate::execution::weak::{Line, Pointer};
+pub use crate::execution::weak::{Instead, Line, Part, Pointer, Spot};
 use crate::execution::weak::{Machine, Pointers, Shared, Suspicion};
 use crate::execution::{Execution, Limits, current};
 use crate::failure::Failure;
@@ -45,6 +48,8 @@ pub struct Plan {
     pub events: usize,
     /// So many random executions instead of every graph, from this seed.
     pub samples: Option<(u64, u64)>,
+    /// Orderings to be taken instead of those in the source. Where this is set, those in the source are noted.
+    pub instead: Option<Arc<Instead>>,
     /// Does the first failure end the exploration?
     pub stop_at_failure: bool,
     /// Is it a failure if threads wait for ever?
@@ -62,6 +67,7 @@ impl Plan {
             graphs: None,
             events: 1_000,
             samples: None,
+            instead: None,
             stop_at_failure: true,
             stuck_fails: true,
             limits: Limits::default(),
@@ -104,6 +110,8 @@ pub struct Explored {
     pub found: Option<(Failure, u64)>,
     /// Why nothing can be said, if that is so.
     pub refused: Option<String>,
+    /// The orderings in the source that an execution came to, where they were to be noted ([`Plan::instead`]).
+    pub orderings: BTreeMap<Spot, Ordering>,
 }
 
 impl Explored {
@@ -113,7 +121,13 @@ impl Explored {
     }
 
     fn refused(why: &str) -> Explored {
-        Explored { report: Report::default(), stuck: 0, found: None, refused: Some(why.to_owned()) }
+        Explored {
+            report: Report::default(),
+            stuck: 0,
+            found: None,
+            refused: Some(why.to_owned()),
+            orderings: BTreeMap::new(),
+        }
     }
 }
 
@@ -140,7 +154,7 @@ pub fn explore(
     let mut suspicion = Suspicion::None;
     // What the program or std allocates only once in the process is there before blocks are counted.
     let first = Plan { graphs: Some(1), samples: None, ..plan.clone() };
-    let machine = Machine::new(Execution::new(plan.limits.clone()), program, &Shared::default(), suspicion);
+    let machine = Machine::new(Execution::new(plan.limits.clone()), program, &shared, suspicion);
     pass(machine, &first, deadline, &mut |_| ControlFlow::Continue(()));
     loop {
         let execution = Execution::new(plan.limits.clone());
@@ -227,7 +241,16 @@ fn pass(
     }
     options.order = WorkOrder::LastIn;
     let machine = RefCell::new(machine);
-    let mut explored = Explored { report: Report::default(), stuck: 0, found: None, refused: None };
+    if let Some(instead) = &plan.instead {
+        machine.borrow_mut().take_orderings(instead);
+    }
+    let mut explored = Explored {
+        report: Report::default(),
+        stuck: 0,
+        found: None,
+        refused: None,
+        orderings: BTreeMap::new(),
+    };
     let mut raised = false;
     let mut graphs = 0;
     let looked = |graph: &Graph, end: End| {
@@ -273,6 +296,7 @@ fn pass(
         }
     };
     explored.report = report;
+    explored.orderings = machine.borrow_mut().orderings();
     if explored.report.ended == Ended::Diverged && explored.refused.is_none() {
         explored.refused = Some(
             "the program did not do the same against the same graph: it depends on more than what it reads (time, \

@@ -1,13 +1,14 @@
 //! `check` under a weak memory model: the graphs of each scenario, each decided for every client.
 
 use std::cell::RefCell;
-use std::sync::Mutex;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use linpoint_sched::explore::{Covered, Plan};
 use linpoint_sched::weak::linearize::{self, Clients, Verdict};
-use linpoint_sched::weak::{self, Coverage as Whole, End, Seen};
+use linpoint_sched::weak::{self, Coverage as Whole, End, Instead, Seen, Spot};
 use linpoint_sched::{Failure, thread, untracked};
 
 use super::bridge::{Answers, Bridge};
@@ -28,20 +29,31 @@ pub(crate) struct Setting<'a> {
     pub(crate) token: &'a dyn Fn() -> Token,
     /// The number of the graph that is asked for, if it is one.
     pub(crate) only: Option<u64>,
+    /// Orderings that are taken instead of those in the source.
+    pub(crate) instead: Option<&'a Arc<Instead>>,
+}
+
+/// What came of one scenario.
+pub(crate) struct Checked {
+    pub(crate) reached: Reached,
+    pub(crate) found: Option<FailingRun>,
+    /// The orderings in the source, where others may be taken.
+    pub(crate) orderings: BTreeMap<Spot, Ordering>,
 }
 
 /// Sets of synchronisations that are tried when what was found is checked again.
 const PAIRS: usize = 12;
 
 /// Explores one scenario.
-pub(crate) fn check<O: Object>(
-    scenario: &Scenario<O::Spec>,
-    setting: &Setting<'_>,
-) -> (Reached, Option<FailingRun>) {
+pub(crate) fn check<O: Object>(scenario: &Scenario<O::Spec>, setting: &Setting<'_>) -> Checked {
     let memory = setting.memory;
-    let nothing = |why| (Reached::default(), Some(refusal(why, memory)));
+    let nothing = |why| Checked {
+        reached: Reached::default(),
+        found: Some(refusal(why, memory)),
+        orderings: BTreeMap::new(),
+    };
     let plan = match plan_of(setting.plan, memory) {
-        Ok(plan) => weak::Plan { stuck_fails: false, ..plan },
+        Ok(plan) => weak::Plan { stuck_fails: false, instead: setting.instead.cloned(), ..plan },
         Err(why) => return nothing(why),
     };
     let operations = scenario.operations();
@@ -65,7 +77,7 @@ pub(crate) fn check<O: Object>(
     };
     debug_assert!(!reached.complete || explored.report.coverage() == Whole::Everything);
     let found = found.or_else(|| explored.refused.map(|why| refusal(why, memory)));
-    (reached, found)
+    Checked { reached, found, orderings: explored.orderings }
 }
 
 /// Runs a scenario once.
@@ -202,15 +214,13 @@ fn tell<O: Object>(
     found
 }
 
-/// What was reached of each scenario that was begun, and the first that fails, by their numbers.
-pub(crate) type Checked = (Vec<(usize, Reached)>, Option<(usize, FailingRun)>);
-
 /// Checks the scenarios on so many OS threads, the small ones first.
 pub(crate) fn check_all<O: Object>(
     scenarios: &[Scenario<O::Spec>],
     setting: &(dyn Fn(usize) -> (Plan, Token) + Sync),
     (memory, workers, deadline): (Memory, usize, Instant),
-) -> Checked {
+    instead: Option<&Arc<Instead>>,
+) -> All {
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let all = Mutex::new(Vec::new());
@@ -223,8 +233,9 @@ pub(crate) fn check_all<O: Object>(
             }
             let (plan, token) = setting(index);
             let token = || token.clone();
-            let one = check::<O>(scenario, &Setting { plan: &plan, memory, token: &token, only: None });
-            if one.1.is_some() {
+            let setting = Setting { plan: &plan, memory, token: &token, only: None, instead };
+            let one = check::<O>(scenario, &setting);
+            if one.found.is_some() {
                 stop.store(true, Ordering::Relaxed);
             }
             all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, one));
@@ -241,6 +252,18 @@ pub(crate) fn check_all<O: Object>(
     }
     let mut all = all.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     all.sort_by_key(|one| one.0);
-    let found = all.iter_mut().find_map(|(index, one)| Some((*index, one.1.take()?)));
-    (all.into_iter().map(|(index, one)| (index, one.0)).collect(), found)
+    let found = all.iter_mut().find_map(|(index, one)| Some((*index, one.found.take()?)));
+    let mut orderings = BTreeMap::new();
+    for (_, one) in &mut all {
+        orderings.append(&mut one.orderings);
+    }
+    All { reached: all.into_iter().map(|(index, one)| (index, one.reached)).collect(), found, orderings }
+}
+
+/// What came of all scenarios.
+pub(crate) struct All {
+    pub(crate) reached: Vec<(usize, Reached)>,
+    /// The first that fails.
+    pub(crate) found: Option<(usize, FailingRun)>,
+    pub(crate) orderings: BTreeMap<Spot, Ordering>,
 }

@@ -1,4 +1,5 @@
 //! Objects and programs under a weak memory model.
 
 mod objects;
+mod orderings;
 mod programs;

@@ -611,7 +611,7 @@ impl Handle {
             if self.is_weak() && matches!(change, CountChange::Last) {
                 // Std's acquires in a fence of its own, which only the last one makes. The count is taken back after it.
                 self.dies(address);
-                self.fence_weakly(Ordering::Acquire, Location::caller());
+                self.acquires_weakly();
             }
             return;
         }

@@ -27,7 +27,9 @@
 //! is looked at only once a thread has come back to a place at all; then everything is explored anew
 //! ([`Suspicion`]), as the stack has to be kept free of what the explorer leaves there.
 
+use std::collections::BTreeMap;
 use std::panic::Location as Site;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use linpoint_memory::{End, Graph, Location, MAX_THREADS, Program, Step, Value};
@@ -45,14 +47,17 @@ use crate::stranger;
 mod beliefs;
 mod blocks;
 mod judge;
+mod orderings;
 mod places;
 mod steps;
 
+pub use orderings::{Instead, Part, Spot};
 pub(crate) use places::Word;
 pub(crate) use steps::Change;
 
 use beliefs::{Beliefs, Next, Trial};
 use blocks::{Blocks, Moment};
+use orderings::Spots;
 use places::{Places, Region};
 
 /// An access to a place in the source, by a thread: where, and what it did.
@@ -78,8 +83,10 @@ pub(super) struct State {
     failures: Vec<(Option<ThreadId>, Failure)>,
     /// What the last counted reference is dropped of, in a step that has not been completed.
     dying: Vec<usize>,
+    /// Orderings that are not as in the source, where that is asked for.
+    spots: Option<Spots>,
     /// What statics held in the first execution that came to them.
-    statics: FxHashMap<Location, Value>,
+    statics: Arc<Mutex<FxHashMap<Location, Value>>>,
     numbers: Arc<Numbers>,
     beliefs: Arc<Beliefs>,
     suspicion: Suspicion,
@@ -164,8 +171,8 @@ struct Visit {
 
 impl State {
     fn new(shared: &Shared, suspicion: Suspicion) -> State {
-        let Shared(numbers, beliefs) = shared.clone();
-        State { numbers, beliefs, suspicion, ..State::default() }
+        let Shared(numbers, beliefs, statics) = shared.clone();
+        State { numbers, beliefs, statics, suspicion, ..State::default() }
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Weak {
@@ -178,7 +185,8 @@ impl State {
     /// Does a location hold at first what it held in the first execution? Asked of statics only: others are new.
     fn begins_the_same(&mut self, location: Location) -> bool {
         let Some(known) = self.places.of(location).filter(|known| known.is_static) else { return true };
-        *self.statics.entry(location).or_insert(known.initial) == known.initial
+        let mut statics = self.statics.lock().unwrap_or_else(PoisonError::into_inner);
+        *statics.entry(location).or_insert(known.initial) == known.initial
     }
 
     /// How many events of the graph a thread has executed.
@@ -221,7 +229,7 @@ pub(crate) struct Machine<'p> {
 
 /// What machines that explore one program together have in common.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shared(Arc<Numbers>, Arc<Beliefs>);
+pub(crate) struct Shared(Arc<Numbers>, Arc<Beliefs>, Arc<Mutex<FxHashMap<Location, Value>>>);
 
 /// What is to be said of a full graph.
 pub(crate) struct Full<'a> {
@@ -268,6 +276,17 @@ impl<'p> Machine<'p> {
         Machine { execution, program }
     }
 
+    /// Notes the orderings in the source, and takes others instead.
+    pub(crate) fn take_orderings(&mut self, instead: &Arc<Instead>) {
+        let instead = Arc::clone(instead);
+        self.state().spots = Some(Spots { instead, seen: BTreeMap::new() });
+    }
+
+    /// The orderings in the source that were noted.
+    pub(crate) fn orderings(&mut self) -> BTreeMap<Spot, Ordering> {
+        self.state().spots.take().map(|spots| spots.seen).unwrap_or_default()
+    }
+
     fn state(&mut self) -> &mut State {
         self.execution.weak.get_or_insert_with(Box::default)
     }
@@ -310,6 +329,7 @@ impl<'p> Machine<'p> {
         if panics > 0 {
             panic_count::bring_back(panics);
         }
+        self.execution.beat.end();
         self.state().blocks.release();
     }
 
@@ -431,6 +451,8 @@ impl Execution {
         self.hidden_state = false;
         self.short_until = 0;
         self.strangers = stranger::noted();
+        let this: *mut Execution = self;
+        self.beat.begin(this, self.limits.patience);
         if let Some(state) = &mut self.weak {
             state.reset();
         }

@@ -21,6 +21,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync as std_sync;
 use std::sync::atomic::Ordering;
@@ -288,8 +289,18 @@ impl<T: ?Sized> Drop for Arc<T> {
         struct Last<'a, T: ?Sized>(&'a mut Arc<T>);
         impl<T: ?Sized> Drop for Last<'_, T> {
             fn drop(&mut self) {
+                let address = self.0.data() - 1;
+                let shared = &self.0.0;
+                // Against a graph the memory goes in a step of its own, if it may not go here: that is another count.
+                let memory = current()
+                    .filter(|handle| handle.is_dying(address) && std_sync::Arc::weak_count(shared) > 0)
+                    .map(|handle| (handle, std_sync::Arc::downgrade(shared)));
                 // SAFETY: this is the only place where it is dropped.
                 unsafe { ManuallyDrop::drop(&mut self.0.0) };
+                if let Some((handle, memory)) = memory {
+                    handle.visit_weakly(Action::ArcDrop, address, Ordering::AcqRel, Location::caller());
+                    drop(memory);
+                }
                 if let Some(handle) = current() {
                     handle.hold();
                 }
@@ -382,6 +393,12 @@ impl<T: ?Sized> Drop for Weak<T> {
             }
         }
         let last = Last(self);
+        let data = last.0.data();
+        if let Some(handle) = current().filter(|handle| handle.is_weak() && data > 4096 && data != usize::MAX)
+        {
+            // Whoever drops the last one frees the memory, which comes after all that was done with it.
+            return handle.visit_weakly(Action::ArcDrop, data - 1, Ordering::AcqRel, Location::caller());
+        }
         if let Some((handle, address)) = announce(Action::ArcDrop, last.0.data()) {
             handle.count_changed(Action::ArcDrop, address, CountChange::Dropped { decides: false });
         }

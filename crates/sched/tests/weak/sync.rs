@@ -140,6 +140,65 @@ fn a_message_carries_what_happened_before_it() {
 }
 
 #[test]
+fn whoever_lets_go_of_a_channel_last_frees_it() {
+    let seen = outcomes(Model::Rc11, || {
+        let (sender, receiver) = channel();
+        let other = sender.clone();
+        let threads =
+            [thread::spawn(move || sender.send(1).is_ok()), thread::spawn(move || other.send(2).is_ok())];
+        drop(receiver);
+        threads.map(|thread| thread.join().expect("no panic"))
+    });
+    assert_eq!(seen.len(), 4);
+}
+
+#[test]
+fn a_reference_that_is_about_to_go_cannot_be_upgraded() {
+    struct Counts<'a>(&'a AtomicUsize);
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    let seen = outcomes(Model::Rc11, || {
+        let drops = AtomicUsize::new(0);
+        let kept = thread::scope(|scope| {
+            let shared = Arc::new(Counts(&drops));
+            let weak = Arc::downgrade(&shared);
+            let upgrade = scope.spawn(move || (weak.strong_count(), weak.upgrade().is_some()));
+            drop(shared);
+            upgrade.join().expect("no panic")
+        });
+        (kept, drops.into_inner())
+    });
+    assert_eq!(seen, set([((0, false), 1), ((1, false), 1), ((1, true), 1)]));
+}
+
+#[test]
+fn a_static_must_be_reset() {
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    let all = all(Model::Rc11, || LEFT.fetch_add(1, Relaxed));
+    assert!(all.explored.refused.is_some_and(|why| why.contains("static")));
+}
+
+#[test]
+fn a_loop_around_a_lock_that_is_held_waits() {
+    let seen = outcomes(Model::Rc11, || {
+        let lock = Mutex::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.lock().expect("nobody panics") = 1);
+            loop {
+                if let Ok(held) = lock.try_lock() {
+                    return *held;
+                }
+                thread::yield_now();
+            }
+        })
+    });
+    assert_eq!(seen, set([0, 1]));
+}
+
+#[test]
 fn senders_are_not_ordered_with_each_other() {
     let raced = all(Model::Rc11, || {
         let plain = Plain::new();

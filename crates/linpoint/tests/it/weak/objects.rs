@@ -188,7 +188,7 @@ impl<const WEAK: usize> Seqlock<WEAK> {
             let before = self.version.load(at::<WEAK>(2, Acquire));
             let (low, high) = (self.low.load(Relaxed), self.high.load(Relaxed));
             fence(if WEAK == 3 { Release } else { Acquire });
-            if before % 2 == 0 && self.version.load(Relaxed) == before {
+            if before.is_multiple_of(2) && self.version.load(Relaxed) == before {
                 return high << 32 | low;
             }
         }

@@ -173,6 +173,73 @@ fn dropping_a_reference_releases_and_the_last_acquires() {
     fails(counted(Release, Release), "data race");
 }
 
+/// D. Chase, Y. Lev, *Dynamic Circular Work-Stealing Deque* (SPAA 2005), with the orderings of Lê, Pop, Cohen, Zappa Nardelli
+/// (PPoPP 2013), but for this fence of `pop` and `steal`.
+fn chase_lev(sequential: Ordering) -> impl Fn() + Sync {
+    struct Deque {
+        top: AtomicUsize,
+        bottom: AtomicUsize,
+        items: [AtomicUsize; 4],
+    }
+    move || {
+        // Both begin at 1, so that the bottom may be one less.
+        let items = std::array::from_fn(|_| AtomicUsize::new(0));
+        let deque = Deque { top: AtomicUsize::new(1), bottom: AtomicUsize::new(1), items };
+        let push = |item: usize| {
+            let bottom = deque.bottom.load(Relaxed);
+            deque.top.load(Acquire);
+            deque.items[bottom % 4].store(item, Relaxed);
+            fence(Release);
+            deque.bottom.store(bottom + 1, Relaxed);
+        };
+        let pop = || {
+            let bottom = deque.bottom.load(Relaxed) - 1;
+            deque.bottom.store(bottom, Relaxed);
+            fence(sequential);
+            let top = deque.top.load(Relaxed);
+            if top > bottom {
+                deque.bottom.store(bottom + 1, Relaxed);
+                return 0;
+            }
+            let item = deque.items[bottom % 4].load(Relaxed);
+            if top < bottom {
+                return item;
+            }
+            let won = deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
+            deque.bottom.store(bottom + 1, Relaxed);
+            if won { item } else { 0 }
+        };
+        let steal = || {
+            let top = deque.top.load(Acquire);
+            fence(sequential);
+            if top >= deque.bottom.load(Acquire) {
+                return 0;
+            }
+            let item = deque.items[top % 4].load(Relaxed);
+            if deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok() { item } else { 0 }
+        };
+        let mut taken = thread::scope(|scope| {
+            let thieves = [scope.spawn(steal), scope.spawn(steal)];
+            push(1);
+            push(2);
+            let own = pop();
+            let [one, other] = thieves.map(|thief| thief.join().expect("no panic"));
+            vec![own, one, other]
+        });
+        taken.retain(|&item| item > 0);
+        taken.sort_unstable();
+        let all = taken.len();
+        taken.dedup();
+        assert_eq!(taken.len(), all, "an item is taken twice");
+    }
+}
+
+#[test]
+fn a_work_stealing_deque_needs_its_fences() {
+    holds(chase_lev(SeqCst));
+    fails(chase_lev(AcqRel), "an item is taken twice");
+}
+
 #[test]
 fn a_failed_thread_does_not_hide_what_others_do() {
     // The assertion fails where the write comes last, and the execution in which it does not is met as well.

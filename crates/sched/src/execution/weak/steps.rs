@@ -10,6 +10,7 @@ use linpoint_memory::{Access, Operator, Ordering, Step, Update, Value, Width};
 use super::beliefs::{Belief, Trial};
 use super::blocks::Freeing;
 use super::judge;
+use super::orderings::Part;
 use super::places::Refused;
 use super::{Line, Stop, Suspicion, Visit, Word};
 use crate::event::{Action, Intent, ThreadId, Wait};
@@ -92,11 +93,13 @@ fn ordering_of(action: Action) -> Option<Ordering> {
         | Action::OnceDone
         | Action::Send
         | Action::TrySend
-        | Action::Disconnect
         | Action::Unpark
         | Action::Release
         | Action::ArcDrop => Ordering::Release,
-        Action::BarrierArrive | Action::BarrierLeave | Action::Exit | Action::Detach => Ordering::AcqRel,
+        // Whoever lets go last frees what is shared.
+        Action::BarrierArrive | Action::BarrierLeave | Action::Exit | Action::Detach | Action::Disconnect => {
+            Ordering::AcqRel
+        }
         Action::Wait
         | Action::Wake
         | Action::NotifyOne
@@ -382,14 +385,15 @@ impl Handle {
     /// Reads an atomic.
     #[inline(never)]
     pub(crate) fn load_weakly(self, word: Word, order: StdOrdering) -> Option<u64> {
-        self.access_weakly(word, Access::Load(ordering(order))).map(|value| value as u64)
+        self.access_weakly(word, Access::Load(self.ordered(order, Part::Whole))).map(|value| value as u64)
     }
 
     /// Writes an atomic. Nothing if the execution is being taken down.
     #[inline(never)]
     pub(crate) fn store_weakly(self, word: Word, bits: u64, order: StdOrdering) -> Option<()> {
         let location = self.name_weakly(word)?;
-        self.post_step(Step::Write { location, ordering: ordering(order), value: bits as Value })?;
+        let ordering = self.ordered(order, Part::Whole);
+        self.post_step(Step::Write { location, ordering, value: bits as Value })?;
         self.has_effect();
         Some(())
     }
@@ -408,7 +412,12 @@ impl Handle {
             Change::Exchange(current, new) => Update::CompareExchange(current as Value, new as Value),
             Change::Operate(operator, width, operand) => Update::Typed(operator, width, operand as Value),
         };
-        let access = Access::Update { update, success: ordering(success), failure: ordering(failure) };
+        let success = self.ordered(success, Part::Whole);
+        let failure = match change {
+            Change::Exchange(..) => self.ordered(failure, Part::Failure),
+            Change::Swap(_) | Change::Operate(..) => success,
+        };
+        let access = Access::Update { update, success, failure };
         self.access_weakly(word, access).map(|value| value as u64)
     }
 
@@ -449,7 +458,43 @@ impl Handle {
     /// A fence.
     pub(crate) fn fence_weakly(self, order: StdOrdering, site: &'static Site<'static>) {
         self.stand_at(Line { site, action: Action::Fence });
-        self.take_step(Step::Fence(ordering(order)));
+        self.take_step(Step::Fence(self.ordered(order, Part::Whole)));
+    }
+
+    /// Std's own fence where the last counted reference goes.
+    pub(in crate::execution) fn acquires_weakly(self) {
+        self.take_step(Step::Fence(Ordering::Acquire));
+    }
+
+    /// An operation on an object that orders more than others of its kind.
+    pub(crate) fn visit_weakly(
+        self,
+        action: Action,
+        address: usize,
+        order: StdOrdering,
+        site: &'static Site<'static>,
+    ) {
+        self.stand_at(Line { site, action });
+        let (update, success) = (Update::Add(0), ordering(order));
+        self.access_weakly(Word::object(address), Access::Update { update, success, failure: success });
+        self.has_effect();
+    }
+
+    /// The ordering to be taken of the operation that the running thread stands before.
+    fn ordered(self, order: StdOrdering, part: Part) -> Ordering {
+        // SAFETY: as in `post_step`.
+        unsafe {
+            let current = (*self.0).current;
+            let Some(weak) = (*self.0).weak.as_mut() else { return ordering(order) };
+            let line = weak.thread(current).line;
+            match (&mut weak.spots, line) {
+                (Some(spots), Some(line)) => {
+                    let _outside = heap::Outside::enter();
+                    ordering(spots.take(line, part, order))
+                }
+                _ => ordering(order),
+            }
+        }
     }
 
     /// Waits for the end of a thread.

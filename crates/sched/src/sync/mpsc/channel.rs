@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::{Action, Effect, Intent, Wait, anybody};
 use crate::execution::{Handle, current};
-use crate::stranger;
+use crate::{heap, stranger};
 
 pub(super) struct Channel<T> {
     state: Mutex<State<T>>,
@@ -81,6 +81,8 @@ impl<T> State<T> {
     }
 
     fn push(&mut self, handle: Option<Handle>, value: T) -> u64 {
+        // Against a graph the room for messages is the channel's own: to use it is ordered by the channel, and by nothing else.
+        let _outside = handle.filter(|handle| handle.is_weak()).map(|_| heap::Outside::enter());
         let number = self.sent;
         self.sent += 1;
         if let (Some(handle), Some(room)) = (handle, self.room) {
