@@ -1,4 +1,4 @@
-//! `cargo linpoint test`: the loom tests of a crate under Linpoint's explorer, without an edit.
+//! `cargo linpoint test`: the loom or shuttle tests of a crate under Linpoint's explorer, without an edit.
 //!
 //! Sets `--cfg loom`, puts `linpoint-loom` in loom's place by a patch on the command line, runs `cargo test`,
 //! and prints what became of each model. The build has a folder of its own in the target folder, and the lock
@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use cargo_linpoint::{patch, record};
 
 const USAGE: &str = "\
-Runs the loom tests of a crate under Linpoint's explorer, without an edit.
+Runs the loom or shuttle tests of a crate under Linpoint's explorer, without an edit.
 
 usage: cargo linpoint test [OPTIONS] [options of cargo test] [-- FILTER]
        cargo linpoint replay TOKEN [OPTIONS] [options of cargo test] [-- FILTER]
@@ -107,11 +107,12 @@ impl Asked {
         Ok(asked)
     }
 
-    /// The flags for the compiler: what the environment says, and the cfgs.
-    fn flags(&self) -> String {
+    /// The flags for the compiler: what the environment says, and the cfgs; `loom` where none is named, unless the tests are
+    /// written for shuttle.
+    fn flags(&self, for_shuttle: bool) -> String {
         let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
         let loom = ["loom".to_owned()];
-        for cfg in if self.cfgs.is_empty() { &loom[..] } else { &self.cfgs[..] } {
+        for cfg in if self.cfgs.is_empty() && !for_shuttle { &loom[..] } else { &self.cfgs[..] } {
             flags.push_str(&format!(" --cfg {cfg}"));
         }
         flags.trim_start().to_owned()
@@ -159,8 +160,18 @@ fn run(asked: &Asked) -> Result<bool, String> {
     let folder = std::path::absolute(target.join("linpoint")).map_err(|error| error.to_string())?;
     let file = root.join("Cargo.lock");
     let lock = Lock { before: fs::read_to_string(&file).ok(), file };
-    let options = patch::write(&folder, lock.before.as_deref().unwrap_or(""), &patch::facade())
-        .map_err(|error| error.to_string())?;
+    let before = lock.before.as_deref().unwrap_or("");
+    let names = |package: &str| !patch::locked(before, package).is_empty();
+    let for_shuttle = names("shuttle") && !names("loom");
+    let options = patch::write(&folder, before, &patch::facades()).map_err(|error| error.to_string())?;
+    if let Some((loose, names)) = lock.before.as_deref().and_then(patch::loosen) {
+        eprintln!(
+            "cargo linpoint: {} too old for linpoint-loom in {}: newer versions are taken for this run",
+            names.join(", "),
+            lock.file.display()
+        );
+        fs::write(&lock.file, loose).map_err(|error| format!("{}: {error}", lock.file.display()))?;
+    }
     let records = folder.join("models.tsv");
     _ = fs::remove_file(&records);
 
@@ -169,7 +180,7 @@ fn run(asked: &Asked) -> Result<bool, String> {
     if !asked.debug {
         command.arg("--release");
     }
-    command.args(&asked.rest).env("RUSTFLAGS", asked.flags()).env("LINPOINT_RECORD", &records);
+    command.args(&asked.rest).env("RUSTFLAGS", asked.flags(for_shuttle)).env("LINPOINT_RECORD", &records);
     for (name, value) in [("LOOM_MAX_DURATION", asked.seconds), ("LOOM_MAX_PREEMPTIONS", asked.preemptions)] {
         if let Some(value) = value {
             command.env(name, value.to_string());
@@ -186,7 +197,7 @@ fn run(asked: &Asked) -> Result<bool, String> {
     }
     if !models.is_empty() {
         println!("\n{}", record::Table(&models));
-    } else if status.success() {
+    } else if status.success() && !for_shuttle {
         println!("\nno model was run: are there tests behind `cfg(loom)`, and does the filter name one?");
     }
     Ok(status.success())
@@ -206,8 +217,9 @@ mod tests {
             read(&["--time-limit", "5", "-p", "one", "--preemptions=2", "--", "--time-limit", "x"]).unwrap();
         assert_eq!((asked.seconds, asked.preemptions), (Some(5), Some(2)));
         assert_eq!(asked.rest, ["-p", "one", "--", "--time-limit", "x"]);
-        assert!(asked.flags().ends_with("--cfg loom"));
-        assert!(read(&["--cfg", "other"]).unwrap().flags().ends_with("--cfg other"));
+        assert!(asked.flags(false).ends_with("--cfg loom"));
+        assert!(!asked.flags(true).contains("--cfg loom"));
+        assert!(read(&["--cfg", "other"]).unwrap().flags(true).ends_with("--cfg other"));
     }
 
     #[test]

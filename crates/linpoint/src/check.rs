@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use linpoint_sched::explore::Search;
+use linpoint_sched::explore::{Plan, Search};
 use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::strategy::shared_dfs::{Pool, SharedDfs};
 use linpoint_sched::{Execution, Limits};
@@ -18,12 +18,14 @@ use crate::counterexample::FailingRun;
 use crate::explore::page_note;
 use crate::explored::{Exploration, Finding, Stop};
 use crate::linearize::Criterion;
+use crate::memory::Memory;
 use crate::plan::{self, Reached};
 use crate::promise::{self, Promise};
 use crate::report::{Coverage, Report};
 use crate::scenario::{Alphabet, Scenario, Size, shapes};
 use crate::spec::{Object, Specification};
 use crate::token::{Token, TokenError};
+use crate::weak::{self, GraphToken, Setting};
 
 /// Checks that an object does what its specification says: `linpoint::check::<MsQueue>().run()`.
 ///
@@ -40,6 +42,7 @@ pub fn check<O: Object>() -> Check<O> {
         time_limit: Duration::from_secs(60),
         workers: None,
         limits: Limits::default(),
+        memory: Memory::Sc,
         page: None,
         as_far_as_it_goes: false,
         after_set: false,
@@ -58,6 +61,7 @@ pub struct Check<O: Object> {
     time_limit: Duration,
     workers: Option<usize>,
     limits: Limits,
+    memory: Memory,
     page: Option<PathBuf>,
     as_far_as_it_goes: bool,
     /// Did the user say how many operations come after?
@@ -110,6 +114,13 @@ impl<O: Object> Check<O> {
     /// This scenario and no other.
     pub fn scenario(mut self, scenario: Scenario<O::Spec>) -> Self {
         self.scenario = Some(Arc::new(scenario));
+        self
+    }
+
+    /// What memory may do (sequentially consistent unless set). Under a weak model the object must be linearizable in
+    /// every execution, for every client: whatever synchronisation there is around its operations.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
         self
     }
 
@@ -204,6 +215,7 @@ impl<O: Object> Check<O> {
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
         coverage.spurious = self.limits.spurious;
         coverage.promise = Promise::of(self.search);
+        coverage.memory = self.memory;
         let (scenarios, missing) = self.scenarios(deadline, &mut coverage);
         // The last is among the longest.
         if let Some(text) = scenarios.last().and_then(asked_twice::difference) {
@@ -211,6 +223,9 @@ impl<O: Object> Check<O> {
                 "the specification {} is not deterministic, so nothing can be compared with it: {text}",
                 std::any::type_name::<O::Spec>()
             );
+        }
+        if self.memory != Memory::Sc {
+            return self.graphs(&scenarios, start, coverage);
         }
         let mut open: Vec<usize> = (0..scenarios.len()).collect();
         for level in 0.. {
@@ -232,6 +247,42 @@ impl<O: Object> Check<O> {
             coverage.kept = promise::largest_kept(&self.size, &scenarios, &coverage, &missing);
         }
         Report { coverage, elapsed: start.elapsed(), counterexample: None }
+    }
+
+    /// Explores the execution graphs of the scenarios.
+    fn graphs(self, scenarios: &[Scenario<O::Spec>], start: Instant, mut coverage: Coverage) -> Report {
+        let deadline = start + self.time_limit;
+        if self.criterion != Criterion::Linearizability {
+            let why = format!("{:?} is not decided under a weak memory model", self.criterion);
+            let counterexample = Some(weak::refusal(why, self.memory));
+            return Report { coverage, elapsed: start.elapsed(), counterexample };
+        }
+        let setting = |index: usize| {
+            let time = deadline.saturating_duration_since(Instant::now());
+            (self.plan(time), self.token(&scenarios[index]))
+        };
+        let workers = match self.workers {
+            _ if scenarios.len() == 1 => 1,
+            Some(workers) => workers,
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        let (reached, found) = weak::check_all::<O>(scenarios, &setting, (self.memory, workers, deadline));
+        coverage.note(&reached);
+        coverage.finish(scenarios.len());
+        let counterexample = found.map(|(index, mut found)| {
+            found.scenario = scenarios[index].to_string();
+            found
+        });
+        Report { coverage, elapsed: start.elapsed(), counterexample }
+    }
+
+    /// What is to be explored of a scenario, in so much time.
+    fn plan(&self, time: Duration) -> Plan {
+        Plan { search: self.search, time: Some(time), limits: self.limits.clone(), ..Plan::default() }
+    }
+
+    fn token(&self, scenario: &Scenario<O::Spec>) -> Token {
+        Token { program: self.fingerprint(), scenario: self.encode(scenario), turns: Vec::new() }
     }
 
     /// The failing schedule of `token` again, on one thread: for a debugger.
@@ -256,11 +307,31 @@ impl<O: Object> Check<O> {
     /// If the token cannot be used here.
     pub fn replay_report(self, token: &str) -> Result<Report, TokenError> {
         let start = Instant::now();
+        if let Some(token) = GraphToken::read(token) {
+            return self.replay_graph(&token?, start);
+        }
         let token: Token = token.parse()?;
         let scenario = self.decode(&token)?;
         let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
         coverage.spurious = self.limits.spurious;
         let counterexample = FailingRun::replay(&self, &scenario, &token, &mut coverage);
+        Ok(Report { coverage, elapsed: start.elapsed(), counterexample })
+    }
+
+    /// The graph of `token` again.
+    fn replay_graph(self, token: &GraphToken, start: Instant) -> Result<Report, TokenError> {
+        let scenario = self.decode(&token.program)?;
+        let memory = if self.memory == Memory::Sc { Memory::Rc11 } else { self.memory };
+        let mut coverage = Coverage::new(self.size_in_words(), self.criterion);
+        coverage.memory = memory;
+        let plan = self.plan(self.time_limit);
+        let words = || token.program.clone();
+        let setting = Setting { plan: &plan, memory, token: &words, only: Some(token.graph) };
+        let (reached, mut counterexample) = weak::check::<O>(&scenario, &setting);
+        coverage.note(&[(0, Reached { complete: false, ..reached })]);
+        if let Some(found) = &mut counterexample {
+            found.scenario = scenario.to_string();
+        }
         Ok(Report { coverage, elapsed: start.elapsed(), counterexample })
     }
 

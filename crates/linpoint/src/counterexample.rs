@@ -15,6 +15,7 @@ use linpoint_sched::{Execution, Failure, ThreadId, Trace};
 use crate::check::Check;
 use crate::explored::{Exploration, Fault, Finding, Results, program};
 use crate::linearize::{Criterion, Moment};
+use crate::memory::Memory;
 use crate::plan;
 use crate::relevant::relevant;
 use crate::report::{Coverage, whims_note};
@@ -24,11 +25,7 @@ use crate::spec::{Object, Specification};
 use crate::token::{self, Guided, Token};
 use crate::view::{Material, View};
 
-/// A failure that was found, made small, and can be run again. It is rechecked if it was confirmed by running it again and,
-/// for a history, by trying every order.
-pub type Counterexample = linpoint_verdict::Counterexample<FailingRun>;
-
-/// What shows a failure: a scenario, and a schedule under which it fails.
+/// A failure that was found, made small, and can be run again: a scenario, and a schedule under which it fails.
 #[derive(Clone, Debug)]
 pub struct FailingRun {
     /// One line: what is wrong.
@@ -39,10 +36,14 @@ pub struct FailingRun {
     pub history: String,
     /// The schedule, a column a thread.
     pub schedule: String,
+    /// What memory may do. Under a weak model the schedule is an execution graph: the events of each thread.
+    pub memory: Memory,
     /// How often the schedule switches away from a thread that could go on.
     pub preemptions: usize,
     /// What to pass to `replay`.
     pub token: String,
+    /// Was it confirmed by running it again and, for a history, by trying every order?
+    pub rechecked: bool,
     /// Is it no fault of the program's, but the reason why nothing can be said about it: an execution longer than the
     /// limit, a use of the explorer that cannot work, a program that does not do the same under the same schedule?
     pub refused: bool,
@@ -51,6 +52,9 @@ pub struct FailingRun {
     /// The same, for a page.
     pub view: View,
 }
+
+/// A failing run by the name that it has everywhere: what shows a violation.
+pub type Counterexample = FailingRun;
 
 impl fmt::Display for FailingRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -61,9 +65,16 @@ impl fmt::Display for FailingRun {
         if !self.history.is_empty() {
             write!(f, "\n{}", self.history)?;
         }
-        writeln!(f, "\nschedule ({} preemptions):\n{}", self.preemptions, self.schedule)?;
+        match self.memory {
+            Memory::Sc => writeln!(f, "\nschedule ({} preemptions):\n{}", self.preemptions, self.schedule)?,
+            Memory::Rc11 if self.schedule.is_empty() => {}
+            Memory::Rc11 => writeln!(f, "\nexecution ({}):\n{}", self.memory, self.schedule)?,
+        }
         for note in &self.notes {
             writeln!(f, "{note}")?;
+        }
+        if self.token.is_empty() {
+            return Ok(());
         }
         write!(f, "run it again: .replay(\"{}\")", self.token)
     }
@@ -78,7 +89,7 @@ impl FailingRun {
         check: &Check<O>,
         scenario: &Scenario<O::Spec>,
         finding: Finding<O::Spec>,
-    ) -> Counterexample {
+    ) -> FailingRun {
         let mut execution = check.execution();
         let deadline = Instant::now() + SHRINK;
         let (scenario, finding) =
@@ -107,7 +118,7 @@ impl FailingRun {
         scenario: &Scenario<O::Spec>,
         token: &Token,
         coverage: &mut Coverage,
-    ) -> Option<Counterexample> {
+    ) -> Option<FailingRun> {
         let mut execution = check.execution();
         let mut guided = Guided::new(token.turns.clone());
         coverage.executions = 1;
@@ -189,7 +200,7 @@ fn draw<O: Object>(
     finding: &Finding<O::Spec>,
     (trace, steps): (&Trace, &[bool]),
     mut notes: Vec<String>,
-) -> Counterexample {
+) -> FailingRun {
     let parts = scenario.threads.len();
     let name = move |thread: ThreadId| match thread.index() {
         0 => "main".to_owned(),
@@ -223,7 +234,9 @@ fn draw<O: Object>(
         history,
         schedule: show::schedule(trace, steps, &name),
         preemptions: finding.preemptions,
+        memory: Memory::Sc,
         token: token.to_string(),
+        rechecked,
         refused: matches!(&finding.fault, Fault::Failure(failure) if failure.is_refusal()),
         notes,
         view: View::default(),
@@ -241,8 +254,8 @@ fn draw<O: Object>(
             _ => None,
         },
     };
-    found.view = material.view(&found, rechecked);
-    Counterexample::new(found, rechecked)
+    found.view = material.view(&found);
+    found
 }
 
 /// The turns of the failing schedule.

@@ -17,7 +17,8 @@ use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, e
 
 use crate::check::fingerprint;
 use crate::claims::Claims;
-use crate::counterexample::{Counterexample, FailingRun};
+use crate::counterexample::FailingRun;
+use crate::memory::{Memory, PLAIN_MEMORY};
 use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
 use crate::report::{unwatched_line, whims, whims_note};
@@ -25,6 +26,7 @@ use crate::show;
 use crate::token::{self, Guided, Token, TokenError};
 use crate::verdict::{Verdict, verdict};
 use crate::view::{Material, View};
+use crate::weak::{self, GraphToken};
 
 /// Runs `program` under every schedule, and panics with the counterexample if something goes wrong, or if 60 s were not
 /// enough for every schedule.
@@ -39,13 +41,14 @@ pub fn explore<F: Fn() + Sync>(program: F) -> Explored {
 /// An exploration with settings: `linpoint::exploration().time_limit(…).run(|| …)`.
 pub fn exploration() -> Exploration {
     let plan = Plan { time: Some(Duration::from_secs(60)), ..Plan::default() };
-    Exploration { plan, workers: 1, page: None, as_far_as_it_goes: false }
+    Exploration { plan, memory: Memory::Sc, workers: 1, page: None, as_far_as_it_goes: false }
 }
 
 /// How to explore a program.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     plan: Plan,
+    memory: Memory,
     workers: usize,
     page: Option<PathBuf>,
     as_far_as_it_goes: bool,
@@ -54,14 +57,18 @@ pub struct Exploration {
 /// What came of exploring a program.
 #[derive(Debug)]
 pub struct Explored {
-    /// What was covered.
+    /// What was covered. Under a weak memory model its runs are execution graphs.
     pub walked: Walked,
+    /// What memory may do.
+    pub memory: Memory,
+    /// Execution graphs in which a thread took too many steps, and was cut short.
+    pub cut: u64,
     /// What became of the claims in these executions.
     pub claims: Claims,
     /// How many failures without a reason there could be in an execution.
     pub spurious: u32,
     /// What is wrong, if anything was found.
-    pub counterexample: Option<Counterexample>,
+    pub counterexample: Option<FailingRun>,
 }
 
 impl Explored {
@@ -73,6 +80,22 @@ impl Explored {
     }
 }
 
+impl Explored {
+    /// What was covered under a weak memory model.
+    fn graphs(&self, f: &mut fmt::Formatter<'_>, whims: &str) -> fmt::Result {
+        let (verdict, graphs) = (self.verdict().kind(), self.walked.runs);
+        match self.walked.covered {
+            Covered::Every => write!(f, "{verdict}: nothing wrong in every execution ({graphs} graphs)")?,
+            _ if self.walked.random => write!(f, "{verdict}: nothing wrong in {graphs} random executions")?,
+            _ => write!(f, "{verdict}: nothing wrong in {graphs} executions")?,
+        }
+        if self.cut > 0 {
+            write!(f, ", {} of them cut short, because a thread went on for too long", self.cut)?;
+        }
+        write!(f, ", {}{whims}{PLAIN_MEMORY}", self.memory)
+    }
+}
+
 impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.counterexample {
@@ -80,6 +103,9 @@ impl fmt::Display for Explored {
             None => {
                 let verdict = self.verdict().kind();
                 let whims = whims(self.spurious);
+                if self.memory != Memory::Sc {
+                    return self.graphs(f, &whims);
+                }
                 write!(
                     f,
                     "{verdict}: nothing wrong in {}, memory sequentially consistent{whims}",
@@ -96,6 +122,12 @@ impl fmt::Display for Explored {
 }
 
 impl Exploration {
+    /// What memory may do (sequentially consistent unless set).
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
+    }
+
     /// How the schedules are walked (the best way unless set).
     pub fn search(mut self, search: Search) -> Self {
         self.plan.search = search;
@@ -198,6 +230,42 @@ impl Exploration {
     /// Explores, and returns what was found and what was covered.
     #[must_use = "it may say `violated` or `unknown`: look at it, or call `run`, which panics"]
     pub fn report<F: Fn() + Sync>(&self, program: F) -> Explored {
+        let mut explored = match self.memory {
+            Memory::Sc => self.schedules(&program),
+            Memory::Rc11 => self.graphs(&program, None),
+        };
+        if let Some(file) = &self.page {
+            let written = std::fs::write(file, explored.page());
+            if let Some(found) = &mut explored.counterexample {
+                found.notes.push(page_note(file, written));
+            }
+        }
+        explored
+    }
+
+    /// Explores execution graphs, up to the one of that number if there is one.
+    fn graphs<F: Fn() + Sync>(&self, program: &F, only: Option<u64>) -> Explored {
+        let name = fingerprint(std::any::type_name::<F>());
+        let mut found = weak::explore(program, &self.plan, self.memory, name, only);
+        if let (Some(counterexample), None) = (&mut found.counterexample, only)
+            && let Some(Ok(token)) = GraphToken::read(&counterexample.token)
+        {
+            let again = weak::explore(program, &self.plan, self.memory, name, Some(token.graph));
+            counterexample.rechecked =
+                again.counterexample.is_some_and(|again| again.headline == counterexample.headline);
+        }
+        Explored {
+            walked: found.walked,
+            memory: self.memory,
+            cut: found.cut,
+            claims: Claims::default(),
+            spurious: self.plan.limits.spurious,
+            counterexample: found.counterexample,
+        }
+    }
+
+    /// Explores schedules.
+    fn schedules<F: Fn() + Sync>(&self, program: &F) -> Explored {
         let claims = Mutex::new(Claims::default());
         let visitor = |_worker: usize| {
             |seen: Seen<'_>| {
@@ -208,23 +276,16 @@ impl Exploration {
             }
         };
         let mut walked = match self.workers {
-            1 => sched::explore(&program, &self.plan, &mut visitor(0)),
-            workers => sched::explore_in_parallel(&program, &self.plan, workers, &visitor),
+            1 => sched::explore(program, &self.plan, &mut visitor(0)),
+            workers => sched::explore_in_parallel(program, &self.plan, workers, &visitor),
         };
         let claims = claims.into_inner().unwrap_or_else(PoisonError::into_inner);
         let counterexample = walked.found.take().map(|found| {
-            let found = self.with_fewer_preemptions(&program, found);
-            self.draw(&program, &found)
+            let found = self.with_fewer_preemptions(program, found);
+            self.draw(program, &found)
         });
         let spurious = self.plan.limits.spurious;
-        let mut explored = Explored { walked, claims, spurious, counterexample };
-        if let Some(file) = &self.page {
-            let written = std::fs::write(file, explored.page());
-            if let Some(found) = &mut explored.counterexample {
-                found.notes.push(page_note(file, written));
-            }
-        }
-        explored
+        Explored { walked, memory: self.memory, cut: 0, claims, spurious, counterexample }
     }
 
     /// The failing schedule of `token` again: for a debugger. Panics with the counterexample if it still fails.
@@ -250,7 +311,16 @@ impl Exploration {
         &self,
         token: &str,
         program: F,
-    ) -> Result<Option<Counterexample>, TokenError> {
+    ) -> Result<Option<FailingRun>, TokenError> {
+        if let Some(token) = GraphToken::read(token) {
+            let token = token?;
+            if token.program.program != fingerprint(std::any::type_name::<F>()) {
+                return Err(TokenError::OtherProgram);
+            }
+            let memory = if self.memory == Memory::Sc { Memory::Rc11 } else { self.memory };
+            let weakly = Exploration { memory, ..self.clone() };
+            return Ok(weakly.graphs(&program, Some(token.graph)).counterexample);
+        }
         let token: Token = token.parse()?;
         if token.program != fingerprint(std::any::type_name::<F>()) {
             return Err(TokenError::OtherProgram);
@@ -285,7 +355,7 @@ impl Exploration {
         found
     }
 
-    fn draw<F: Fn() + Sync>(&self, program: &F, found: &Found) -> Counterexample {
+    fn draw<F: Fn() + Sync>(&self, program: &F, found: &Found) -> FailingRun {
         let (failure, trace, run) = self.observe(program, &mut Replay::new(found.schedule.clone()));
         // What does not come again under the same schedule is not told as if it did.
         let again = failure.as_ref().is_some_and(|failure| failure.name() == found.failure.name());
@@ -313,7 +383,7 @@ impl Exploration {
         outline: Outline,
         rechecked: bool,
         mut notes: Vec<String>,
-    ) -> Counterexample {
+    ) -> FailingRun {
         let name =
             |thread: ThreadId| if thread.0 == 0 { "main".to_owned() } else { format!("thread {}", thread.0) };
         notes.extend(whims_note(self.plan.limits.spurious));
@@ -330,7 +400,9 @@ impl Exploration {
             history: String::new(),
             schedule: show::schedule(trace, &outline.steps, &name),
             preemptions: outline.preemptions,
+            memory: Memory::Sc,
             token: token.to_string(),
+            rechecked,
             refused: failure.is_refusal(),
             notes,
             view: View::default(),
@@ -340,8 +412,8 @@ impl Exploration {
             _ => None,
         };
         let material = Material { trace, steps: &outline.steps, name: &name, history: None, claim };
-        found.view = material.view(&found, rechecked);
-        Counterexample::new(found, rechecked)
+        found.view = material.view(&found);
+        found
     }
 
     /// Runs once with every step recorded.

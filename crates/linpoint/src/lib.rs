@@ -13,6 +13,7 @@ mod explored;
 pub mod history;
 mod key;
 mod linearize;
+mod memory;
 mod plan;
 mod promise;
 mod relevant;
@@ -25,6 +26,7 @@ mod token;
 mod verdict;
 #[cfg_attr(not(feature = "full"), path = "plain_view.rs")]
 mod view;
+mod weak;
 
 pub use argument::{Argument, Domain};
 pub use check::{Check, check};
@@ -46,6 +48,7 @@ pub use linpoint_sched::explore::Search;
 pub use linpoint_sched::{Failure, Heap, Limits, atomically, cell, hint, sync, thread, thread_local};
 #[doc(no_inline)]
 pub use linpoint_verdict::VerdictKind;
+pub use memory::Memory;
 pub use report::{Coverage, Report};
 pub use scenario::Scenario;
 pub use spec::{Object, Specification};

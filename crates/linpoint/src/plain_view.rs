@@ -24,7 +24,7 @@ pub(crate) struct Material<'a> {
 }
 
 impl Material<'_> {
-    pub(crate) fn view(&self, _found: &FailingRun, _rechecked: bool) -> View {
+    pub(crate) fn view(&self, _found: &FailingRun) -> View {
         View(())
     }
 }

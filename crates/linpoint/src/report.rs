@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::claims::Claims;
-use crate::counterexample::Counterexample;
+use crate::counterexample::FailingRun;
 use crate::linearize::Criterion;
+use crate::memory::{Memory, PLAIN_MEMORY};
 use crate::plan::Reached;
 use crate::promise::Promise;
 use crate::scenario::Size;
@@ -22,7 +23,7 @@ pub struct Report {
     /// How long it took.
     pub elapsed: Duration,
     /// What is wrong, if anything was found.
-    pub counterexample: Option<Counterexample>,
+    pub counterexample: Option<FailingRun>,
 }
 
 impl Report {
@@ -75,6 +76,8 @@ impl fmt::Debug for Words {
 pub struct Coverage {
     size: Words,
     criterion: Criterion,
+    /// What memory may do. Under a weak model executions are execution graphs.
+    pub memory: Memory,
     /// Executions made, those cut short included.
     pub executions: u64,
     /// Scenarios there are within the size.
@@ -204,7 +207,22 @@ impl Coverage {
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let adjective = self.criterion.adjective();
-        let every = if self.fair { "every fair schedule" } else { "every schedule" };
+        let every = match self.memory {
+            Memory::Rc11 => "every execution",
+            Memory::Sc if self.fair => "every fair schedule",
+            Memory::Sc => "every schedule",
+        };
+        if self.is_whole() && self.memory != Memory::Sc {
+            return write!(
+                f,
+                "{adjective} for every client in every execution of all {} scenarios ({}), {}{}; {} executions{PLAIN_MEMORY}",
+                self.scenarios,
+                self.size,
+                self.memory,
+                whims(self.spurious),
+                self.executions
+            );
+        }
         if self.is_whole() {
             return write!(
                 f,
@@ -239,6 +257,9 @@ impl fmt::Display for Coverage {
         }
         if self.listing_cut {
             write!(f, "; larger scenarios were not listed")?;
+        }
+        if self.memory != Memory::Sc {
+            write!(f, "; {}", self.memory)?;
         }
         write!(f, "{}", whims(self.spurious))
     }

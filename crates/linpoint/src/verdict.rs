@@ -1,6 +1,8 @@
 //! The verdict of an exploration: what was covered, a run that fails, or why neither is so.
 
-use crate::counterexample::{Counterexample, FailingRun};
+use linpoint_verdict::Counterexample;
+
+use crate::counterexample::FailingRun;
 
 /// The answer about Rust code, with what is known of what was covered.
 pub type Verdict<'a, Coverage> =
@@ -30,13 +32,13 @@ pub enum Undecided<'a, Coverage> {
 
 /// From what was found, what was covered, and whether that is all.
 pub(crate) fn verdict<'a, Coverage>(
-    found: Option<&'a Counterexample>,
+    found: Option<&'a FailingRun>,
     coverage: &'a Coverage,
     is_whole: bool,
 ) -> Verdict<'a, Coverage> {
     match found {
         Some(found) if found.refused => Verdict::Unknown(Undecided::Refused(found)),
-        Some(found) => Verdict::Violated(found.as_ref()),
+        Some(found) => Verdict::Violated(Counterexample::new(found, found.rechecked)),
         None if is_whole => Verdict::Holds(EverySchedule(coverage)),
         None => Verdict::Unknown(Undecided::Incomplete(coverage)),
     }

@@ -25,7 +25,7 @@ pub(crate) struct Material<'a> {
 
 impl Material<'_> {
     /// The view of a counterexample.
-    pub(crate) fn view(&self, found: &FailingRun, rechecked: bool) -> View {
+    pub(crate) fn view(&self, found: &FailingRun) -> View {
         let verdict = if found.refused { VerdictKind::Unknown } else { VerdictKind::Violated };
         let (word, headline) = match self.history {
             Some(_) => found.headline.split_once(": ").unwrap_or(("violated", &found.headline)),
@@ -38,7 +38,7 @@ impl Material<'_> {
         };
         view.summary = Summary {
             checked: scenario,
-            rests_on: match rechecked {
+            rests_on: match found.rechecked {
                 true => "One schedule, made small and run again with every step recorded; what that run shows is drawn.",
                 false => "One schedule that failed once and could not be made to fail again.",
             }

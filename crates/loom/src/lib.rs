@@ -37,6 +37,11 @@ pub mod thread;
 mod record;
 
 pub use linpoint_sched::thread_local;
+
+/// Locations have names by it, where models are explored under weak memory.
+#[cfg(feature = "heap")]
+#[global_allocator]
+static HEAP: linpoint_sched::Heap = linpoint_sched::Heap::new();
 #[doc(inline)]
 pub use model::model;
 

@@ -5,6 +5,10 @@
 //! is not done by then passes, as in loom, and its line says how far it came. An execution that is too long fails, as in
 //! loom, with what its threads go round in.
 //!
+//! # Memory
+//! Models are explored under sequentially consistent memory, or under RC11 where `LINPOINT_MEMORY` is `rc11`. That needs the feature
+//! `heap`, which makes Linpoint's heap the global allocator; without it the model is refused.
+//!
 //! # The search
 //! Without a bound on preemptions the explorer searches as it does by itself: traces first, the likeliest to show a bug before
 //! the others. With a bound it tries that with a few executions, because every schedule is better than some; then come the
@@ -19,7 +23,7 @@ use std::panic::Location;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use linpoint::{Counterexample, Exploration, Explored, Limits, Search, TokenError, exploration};
+use linpoint::{Counterexample, Exploration, Explored, Limits, Memory, Search, TokenError, exploration};
 use linpoint_sched::explore::{Coverage, Covered};
 use linpoint_sched::statics::Statics;
 
@@ -48,6 +52,8 @@ pub struct Builder {
     pub max_duration: Option<Duration>,
     /// The most preemptions in an execution (`LOOM_MAX_PREEMPTIONS`).
     pub preemption_bound: Option<usize>,
+    /// What memory may do (`LINPOINT_MEMORY`, `sc` or `rc11`); sequentially consistent unless set. Not a setting of loom's.
+    pub memory: Memory,
     /// Not needed here: a failure prints a token that runs its schedule again.
     pub checkpoint_file: Option<PathBuf>,
     /// Not needed here.
@@ -58,6 +64,18 @@ pub struct Builder {
     pub location: bool,
     /// Not needed here: a failure shows its schedule.
     pub log: bool,
+}
+
+/// What memory may do: sequentially consistent, unless `LINPOINT_MEMORY` is `rc11`.
+///
+/// # Panics
+/// If it is something else.
+fn memory() -> Memory {
+    match std::env::var("LINPOINT_MEMORY").as_deref() {
+        Err(_) | Ok("sc") => Memory::Sc,
+        Ok("rc11") => Memory::Rc11,
+        Ok(other) => panic!("LINPOINT_MEMORY must be `sc` or `rc11`, and is `{other}`"),
+    }
 }
 
 /// A number from the environment.
@@ -73,7 +91,7 @@ impl Builder {
     /// As the environment says.
     ///
     /// # Panics
-    /// If a variable of loom's is not a number.
+    /// If a variable of loom's is not a number, or `LINPOINT_MEMORY` no memory.
     pub fn new() -> Builder {
         Builder {
             max_threads: crate::MAX_THREADS,
@@ -81,6 +99,7 @@ impl Builder {
             max_permutations: number("LOOM_MAX_PERMUTATIONS"),
             max_duration: number("LOOM_MAX_DURATION").map(|seconds| Duration::from_secs(seconds as u64)),
             preemption_bound: number("LOOM_MAX_PREEMPTIONS"),
+            memory: memory(),
             checkpoint_file: std::env::var_os("LOOM_CHECKPOINT_FILE").map(PathBuf::from),
             checkpoint_interval: number("LOOM_CHECKPOINT_INTERVAL").unwrap_or(20_000),
             expect_explicit_explore: false,
@@ -131,6 +150,7 @@ impl Builder {
         };
         let mut coverage = match &explored.counterexample {
             Some(found) => format!("{} after {} executions", found.headline, explored.walked.runs),
+            None if explored.memory == Memory::Rc11 => explored.to_string().replace('\n', "; "),
             None => explored.walked.to_string(),
         };
         if outcome == Outcome::Cut {
@@ -170,6 +190,12 @@ impl Builder {
 
     /// What came of it, and whether schedules had to be run one by one.
     fn explore<F: Fn() + Sync>(&self, program: &F) -> (Explored, bool) {
+        if self.memory == Memory::Rc11 {
+            let plan = exploration().memory(self.memory).limits(self.limits());
+            let plan = plan.time_limit(self.max_duration.unwrap_or(TIME));
+            let most = self.max_permutations.map_or(u64::MAX, |most| most as u64);
+            return (plan.executions(most).report(program), false);
+        }
         let deadline = Instant::now() + self.max_duration.unwrap_or(TIME);
         let most = self.max_permutations.map_or(u64::MAX, |most| most as u64);
         let plan = exploration().limits(self.limits());
@@ -257,7 +283,10 @@ impl std::fmt::Display for Told<'_> {
         let Told { name, site, found } = self;
         writeln!(f, "{}", found.headline)?;
         writeln!(f, "\nin the model {name} ({site})")?;
-        writeln!(f, "schedule ({} preemptions):\n{}", found.preemptions, found.schedule)?;
+        match found.memory {
+            Memory::Sc => writeln!(f, "schedule ({} preemptions):\n{}", found.preemptions, found.schedule)?,
+            _ => writeln!(f, "execution ({}):\n{}", found.memory, found.schedule)?,
+        }
         for note in &found.notes {
             writeln!(f, "{note}")?;
         }

@@ -1,5 +1,6 @@
 //! What an execution graph consists of.
 
+use crate::integer::{Operator, Width};
 use crate::ordering::Ordering;
 
 /// What locations hold. Addresses are values, too: those that the program gave to its locations.
@@ -72,6 +73,8 @@ pub enum Update {
     Min(Value),
     /// Writes the second, if the old value is the first.
     CompareExchange(Value, Value),
+    /// Applies an operator to an integer of this width and the operand.
+    Typed(Operator, Width, Value),
 }
 
 impl Update {
@@ -89,6 +92,7 @@ impl Update {
             Update::Max(value) => old.max(value),
             Update::Min(value) => old.min(value),
             Update::CompareExchange(expected, new) => return (old == expected).then_some(new),
+            Update::Typed(operator, width, operand) => width.apply(operator, old, operand),
         })
     }
 }

@@ -255,6 +255,8 @@ struct Explorer<'p, P> {
     threads: Vec<State>,
     /// How many events of the graph each thread has executed in this execution.
     executed: Vec<usize>,
+    /// The threads that run from the beginning or that the graph creates: a bit for each.
+    created: u32,
     random: Random,
     report: Report,
     seen: Vec<bool>,
@@ -280,6 +282,7 @@ impl<'p, P: Program> Explorer<'p, P> {
             is_sampling: false,
             threads: vec![State::Running; threads],
             executed: vec![0; threads],
+            created: 0,
             random: Random::new(seed),
             report: Report::default(),
             seen: Vec::new(),

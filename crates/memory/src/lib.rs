@@ -38,6 +38,7 @@ mod clock;
 mod event;
 pub mod explore;
 mod graph;
+mod integer;
 pub mod linearize;
 pub mod litmus;
 pub mod machine;
@@ -55,5 +56,6 @@ pub use explore::{
     sample,
 };
 pub use graph::{Graph, Key, Label, Race};
+pub use integer::{Operator, Width};
 pub use ordering::{Model, Ordering};
 pub use program::{Program, Step};

@@ -6,9 +6,12 @@
 use std::fmt;
 use std::sync::atomic as std_atomic;
 
+use linpoint_memory::{Operator, Width};
+
 pub use std::sync::atomic::Ordering;
 
 use crate::event::{Action, Effect, Intent};
+use crate::execution::weak::{Change, Word};
 use crate::execution::{Handle, current};
 use crate::{helgrind, stranger, whim};
 
@@ -54,12 +57,16 @@ macro_rules! shared_operations {
             }
 
             /// The value: nobody else can see it.
+            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
+                self.alone();
                 self.0.get_mut()
             }
 
             /// The value.
+            #[track_caller]
             pub fn into_inner(self) -> $value {
+                self.alone();
                 self.0.into_inner()
             }
 
@@ -68,6 +75,12 @@ macro_rules! shared_operations {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 let Some(handle) = announce(Action::Load, self.address()) else { return helgrind::load(self, order, || self.0.load(order)) };
+                if handle.is_weak()
+                    && let Some(bits) = handle.load_weakly(self.word(), order)
+                {
+                    handle.scrub_deep();
+                    return Self::from_bits(bits);
+                }
                 let value = self.0.load(Ordering::SeqCst);
                 handle.access(Action::Load, self.address(), Effect::Read, order, Self::bits(value));
                 if !handle.is_quiet() {
@@ -82,6 +95,10 @@ macro_rules! shared_operations {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 let Some(handle) = announce(Action::Store, self.address()) else { return helgrind::store(self, order, || self.0.store(value, order)) };
+                if handle.is_weak() && handle.store_weakly(self.word(), Self::exposed(value), order).is_some() {
+                    handle.scrub_deep();
+                    return;
+                }
                 self.0.store(value, Ordering::SeqCst);
                 handle.access(Action::Store, self.address(), Effect::Write, order, Self::bits(value));
                 if !handle.is_quiet() {
@@ -95,6 +112,11 @@ macro_rules! shared_operations {
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let Some(handle) = announce(Action::Swap, self.address()) else { return helgrind::change(self, order, || self.0.swap(value, order)) };
+                if handle.is_weak()
+                    && let Some(before) = self.change_weakly(handle, Change::Swap(Self::exposed(value)), order, order)
+                {
+                    return before;
+                }
                 let before = self.0.swap(value, Ordering::SeqCst);
                 self.changed(handle, Action::Swap, order, Outcome { before, after: value, wrote: true })
             }
@@ -114,6 +136,12 @@ macro_rules! shared_operations {
                         self.0.compare_exchange(current, new, success, failure)
                     });
                 };
+                if handle.is_weak() {
+                    let change = Change::Exchange(Self::exposed(current), Self::exposed(new));
+                    if let Some(before) = self.change_weakly(handle, change, success, failure) {
+                        return if before == current { Ok(before) } else { Err(before) };
+                    }
+                }
                 let result = self.0.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst);
                 let (before, wrote) = result.map_or_else(|before| (before, false), |before| (before, true));
                 let order = if wrote { success } else { failure };
@@ -141,6 +169,17 @@ macro_rules! shared_operations {
                 };
                 if handle.spurious() == 0 {
                     return self.compare_exchange(current, new, success, failure);
+                }
+                if handle.is_weak() {
+                    if !handle.strikes_weakly(true) {
+                        return self.compare_exchange(current, new, success, failure);
+                    }
+                    let before = self.load(failure);
+                    if before != current {
+                        // It fails with a reason, which it does without this choice, too.
+                        handle.stop_weakly();
+                    }
+                    return Err(before);
                 }
                 handle.point(Intent::new(Action::CompareExchange, self.address()));
                 let before = self.0.load(Ordering::SeqCst);
@@ -171,6 +210,37 @@ macro_rules! shared_operations {
                     }
                 }
                 Err(seen)
+            }
+
+            /// The word of memory, for an execution against a graph.
+            fn word(&self) -> Word {
+                let address = self.0.as_ptr().expose_provenance();
+                Word { address, size: size_of::<Self>(), bits: Self::exposed(self.0.load(Ordering::Relaxed)) }
+            }
+
+            /// A read-modify-write in an execution against a graph; nothing if that is being taken down.
+            #[track_caller]
+            fn change_weakly(
+                &self,
+                handle: Handle,
+                change: Change,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Option<$value> {
+                let before = handle.change_weakly(self.word(), change, success, failure)?;
+                handle.scrub_deep();
+                Some(Self::from_bits(before))
+            }
+
+            /// In an execution against a graph it is a data race if nothing orders all other accesses with this one.
+            #[inline]
+            #[track_caller]
+            fn alone(&self) {
+                if let Some(handle) = current()
+                    && handle.is_weak()
+                {
+                    handle.plain(self.address(), Effect::Write, std::panic::Location::caller());
+                }
             }
 
             #[inline]
@@ -221,12 +291,18 @@ macro_rules! shared_operations {
 }
 
 macro_rules! fetch {
-    ($(#[$doc:meta])* $method:ident, $action:ident, $value:ty, |$before:ident, $operand:ident| $after:expr) => {
+    ($(#[$doc:meta])* $method:ident, $action:ident, $operator:ident, $value:ty, |$before:ident, $operand:ident| $after:expr) => {
         $(#[$doc])*
         #[inline]
         #[track_caller]
         pub fn $method(&self, value: $value, order: Ordering) -> $value {
             let Some(handle) = announce(Action::$action, self.address()) else { return helgrind::change(self, order, || self.0.$method(value, order)) };
+            if handle.is_weak() {
+                let change = Change::Operate(Operator::$operator, Self::WIDTH, Self::exposed(value));
+                if let Some(before) = self.change_weakly(handle, change, order, order) {
+                    return before;
+                }
+            }
             let before = self.0.$method(value, Ordering::SeqCst);
             let ($before, $operand) = (before, value);
             let after = $after;
@@ -250,22 +326,32 @@ macro_rules! integer {
                 value as u64
             }
 
+            const WIDTH: Width = Width { bits: $value::BITS, signed: $value::MIN != 0 };
+
+            fn exposed(value: $value) -> u64 {
+                value as u64
+            }
+
+            fn from_bits(bits: u64) -> $value {
+                bits as $value
+            }
+
             fetch!(/// Adds, wrapping around.
-                fetch_add, FetchAdd, $value, |before, value| before.wrapping_add(value));
+                fetch_add, FetchAdd, Add, $value, |before, value| before.wrapping_add(value));
             fetch!(/// Subtracts, wrapping around.
-                fetch_sub, FetchSub, $value, |before, value| before.wrapping_sub(value));
+                fetch_sub, FetchSub, Sub, $value, |before, value| before.wrapping_sub(value));
             fetch!(/// Bitwise and.
-                fetch_and, FetchAnd, $value, |before, value| before & value);
+                fetch_and, FetchAnd, And, $value, |before, value| before & value);
             fetch!(/// Bitwise not-and.
-                fetch_nand, FetchNand, $value, |before, value| !(before & value));
+                fetch_nand, FetchNand, Nand, $value, |before, value| !(before & value));
             fetch!(/// Bitwise or.
-                fetch_or, FetchOr, $value, |before, value| before | value);
+                fetch_or, FetchOr, Or, $value, |before, value| before | value);
             fetch!(/// Bitwise exclusive or.
-                fetch_xor, FetchXor, $value, |before, value| before ^ value);
+                fetch_xor, FetchXor, Xor, $value, |before, value| before ^ value);
             fetch!(/// The greater of the two.
-                fetch_max, FetchMax, $value, |before, value| before.max(value));
+                fetch_max, FetchMax, Max, $value, |before, value| before.max(value));
             fetch!(/// The lesser of the two.
-                fetch_min, FetchMin, $value, |before, value| before.min(value));
+                fetch_min, FetchMin, Min, $value, |before, value| before.min(value));
         }
     )*};
 }
@@ -296,14 +382,24 @@ impl AtomicBool {
         u64::from(value)
     }
 
+    const WIDTH: Width = Width { bits: 1, signed: false };
+
+    fn exposed(value: bool) -> u64 {
+        u64::from(value)
+    }
+
+    fn from_bits(bits: u64) -> bool {
+        bits != 0
+    }
+
     fetch!(/// Logical and.
-        fetch_and, FetchAnd, bool, |before, value| before & value);
+        fetch_and, FetchAnd, And, bool, |before, value| before & value);
     fetch!(/// Logical not-and.
-        fetch_nand, FetchNand, bool, |before, value| !(before & value));
+        fetch_nand, FetchNand, Nand, bool, |before, value| !(before & value));
     fetch!(/// Logical or.
-        fetch_or, FetchOr, bool, |before, value| before | value);
+        fetch_or, FetchOr, Or, bool, |before, value| before | value);
     fetch!(/// Logical exclusive or.
-        fetch_xor, FetchXor, bool, |before, value| before ^ value);
+        fetch_xor, FetchXor, Xor, bool, |before, value| before ^ value);
 
     /// Negates.
     #[inline]
@@ -323,6 +419,14 @@ impl<T> AtomicPtr<T> {
     #[inline]
     fn bits(value: *mut T) -> u64 {
         value.addr() as u64
+    }
+
+    fn exposed(value: *mut T) -> u64 {
+        value.expose_provenance() as u64
+    }
+
+    fn from_bits(bits: u64) -> *mut T {
+        std::ptr::with_exposed_provenance_mut(bits as usize)
     }
 }
 
@@ -346,6 +450,10 @@ pub fn plain(address: usize, writes: bool) {
 #[track_caller]
 pub fn dropped(address: usize) {
     if let Some(handle) = current() {
+        if handle.is_weak() {
+            // Whoever drops it has it alone: that must come after all that others did.
+            return handle.plain(address, Effect::Write, std::panic::Location::caller());
+        }
         handle.point(Intent::new(Action::Drop, address));
         handle.access(Action::Drop, address, Effect::Write, Ordering::Relaxed, 0);
         handle.scrub();

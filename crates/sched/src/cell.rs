@@ -43,6 +43,15 @@ impl Identity {
         let Some(handle) = current() else { return };
         if let Some(cell) = self.number(handle) {
             handle.aside(AsideKind::Cell { cell, effect, site });
+            self.place(handle);
+        }
+    }
+
+    /// Says where the cell is that was noted last, where that matters.
+    #[inline]
+    fn place(&self, handle: Handle) {
+        if handle.is_weak() {
+            handle.cell_at(self.address());
         }
     }
 
@@ -51,6 +60,7 @@ impl Identity {
         let Some(handle) = current() else { return };
         if let Some(cell) = self.number(handle) {
             handle.aside(AsideKind::Cell { cell, effect: Effect::Read, site });
+            self.place(handle);
             handle.lend(self.address(), address, size);
         }
     }
@@ -244,6 +254,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         let number = current().and_then(|handle| Some((handle, self.identity.number(handle)?)));
         let Some((handle, cell)) = number else { return Access { cell: None, effect, site, began: 0 } };
         handle.aside(AsideKind::Cell { cell, effect, site });
+        self.identity.place(handle);
         Access { cell: Some((handle.stamp(), cell)), effect, site, began: handle.own_steps() }
     }
 

@@ -24,6 +24,7 @@ use crate::event::{Action, Intent, Loc, ThreadId, ThreadSet, Wait};
 use crate::failure::{Failure, Waiting};
 use crate::fiber::{Fiber, Job, Pause};
 use crate::heap::{self, Blocks, Fingerprint};
+use crate::last_words::Ready;
 use crate::ledger::Ledger;
 use crate::local_state;
 use crate::location::Locations;
@@ -44,6 +45,7 @@ mod shim;
 mod spare;
 mod spawn;
 mod state;
+pub(crate) mod weak;
 
 use decide::{decide, decide_apart};
 pub(crate) use guard::used_freed;
@@ -200,6 +202,8 @@ pub struct Execution {
     /// The same where states are not compared.
     ledger: Ledger,
     guard: guard::Guard,
+    /// What is known of the graph that the execution is made against, if it is made against one.
+    weak: Option<Box<weak::State>>,
     beat: Arc<Beat>,
 }
 
@@ -279,6 +283,7 @@ impl Execution {
             blocks: Blocks::default(),
             ledger: Ledger::default(),
             guard: guard::Guard::default(),
+            weak: None,
             beat: watchdog::beat(),
         })
     }
@@ -740,6 +745,31 @@ unsafe fn run_fiber(this: *mut Execution, thread: ThreadId) -> Pause {
     }
 }
 
+/// Lets `thread` run until it pauses, in an execution against a graph. Returns whether it has come to its end.
+///
+/// # Safety
+/// As for [`drive`].
+unsafe fn run_fiber_weakly(this: *mut Execution, thread: ThreadId) -> bool {
+    // SAFETY: as in `run_fiber`.
+    unsafe {
+        (*this).current = thread;
+        let fiber: *mut Fiber = &raw mut *(&mut (*this).fibers)[thread.index()];
+        let pause = (*fiber).resume();
+        if pause == Pause::Suspended {
+            return false;
+        }
+        if pause == Pause::Lost {
+            (*this).replace_fiber(thread);
+        }
+        let me = &mut *this;
+        if me.has_lent() {
+            me.take_back_lent(thread);
+        }
+        me.alive.remove(thread);
+        true
+    }
+}
+
 /// Unwinds every stack that is still in use, the youngest thread first: what a thread lends to those it created
 /// must outlive them.
 ///
@@ -753,6 +783,7 @@ unsafe fn unwind_all(this: *mut Execution) {
         }
         (*this).mode = Mode::Unwinding;
         (*this).disturb();
+        let _ready = (*this).failure_in_words().map(Ready::new);
         for index in (0..(*this).run.threads.len()).rev() {
             let thread = ThreadId(index as u8);
             while (*this).alive.contains(thread) {

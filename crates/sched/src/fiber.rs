@@ -50,6 +50,8 @@ pub(crate) struct Fiber {
     stack_size: usize,
     /// Where nobody may write, at the end of the stack.
     guard: Range<usize>,
+    /// The addresses of the whole stack.
+    stack: Range<usize>,
 }
 
 /// What both sides of a fiber see.
@@ -89,11 +91,17 @@ impl Fiber {
         self.guard.contains(&address)
     }
 
+    /// How far below the beginning of the stack this address is, if it is on it.
+    pub(crate) fn offset(&self, address: usize) -> Option<usize> {
+        self.stack.contains(&address).then(|| self.stack.end - address)
+    }
+
     /// A fiber with a stack of at least `stack_size` bytes.
     fn new(stack_size: usize) -> std::io::Result<Fiber> {
         overflow::prepare();
         let stack = FiberStack::new(stack_size)?;
         let limit = stack.limit().get();
+        let range = limit..stack.base().get();
         let guard = limit..limit + overflow::page_size();
         let shared = Rc::new(Shared { job: Cell::new(None), yielder: Cell::new(std::ptr::null()) });
         let inside = Rc::clone(&shared);
@@ -106,7 +114,7 @@ impl Fiber {
                 yielder.suspend(Pause::Finished);
             }
         });
-        Ok(Fiber { coroutine, shared, stack_size, guard })
+        Ok(Fiber { coroutine, shared, stack_size, guard, stack: range })
     }
 
     /// Gives the fiber its next job, to be started by [`Fiber::resume`].

@@ -24,6 +24,7 @@ mod heap;
 pub mod helgrind;
 pub mod hint;
 mod hook_exit;
+mod last_words;
 pub mod leak;
 mod ledger;
 mod local;
@@ -46,6 +47,7 @@ pub mod sync;
 pub mod thread;
 mod trace;
 mod watchdog;
+pub mod weak;
 mod whim;
 
 pub use cycle::Cycle;

@@ -56,6 +56,7 @@ pub(crate) use linux::beat;
 mod linux {
     use std::cell::OnceCell;
     use std::fs::read_to_string;
+    use std::io::Write;
     use std::sync::{Mutex, Once, PoisonError, Weak};
     use std::time::Instant;
 
@@ -145,13 +146,16 @@ mod linux {
             std::ptr::with_exposed_provenance_mut::<Execution>(beat.execution.load(Ordering::Relaxed));
         // SAFETY: the OS thread whose execution it is has stood still for long, inside it; the process ends here.
         let (thread, steps) = unsafe { (*execution).stands_at() };
-        eprintln!(
+        let text = format!(
             "\nlinpoint: an execution has stood still for {patience:?} in a lock that the explorer does not know: its \
              thread {} waits there, after step {steps} of the run.\n  A lock of std, \
              or of another crate, that is held across a step cannot be released while another thread waits for it: use those of \
-             linpoint::sync. (Limits {{ patience, .. }} says how long is waited.)",
+             linpoint::sync, or of loom::sync or shuttle::sync where the test is written for these. (Limits {{ patience, .. }} \
+             says how long is waited.)\n",
             thread.0
         );
+        // Past what tests capture: nobody would show it. And nobody is left to whom a failed write could be reported.
+        let _ = std::io::stderr().write_all(text.as_bytes());
         std::process::abort()
     }
 }

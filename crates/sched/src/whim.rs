@@ -20,7 +20,8 @@ use crate::thread;
 /// Starts the whim, if there is to be one. To be called by the program's first thread, before anything else.
 pub(crate) fn start(handle: Handle) {
     let failures = handle.spurious();
-    if failures > 0 {
+    // Under a weak memory model it is a choice of the thread's own.
+    if failures > 0 && !handle.is_weak() {
         handle.name_next("whim");
         handle.name_end_of_next();
         handle.spawn(Job::Own(Box::new(move || thread::run_beside(|| leave(failures)))));
@@ -45,6 +46,9 @@ fn leave(failures: u32) {
 pub(crate) fn strikes(handle: Handle, can: bool) -> bool {
     if handle.spurious() == 0 {
         return false;
+    }
+    if handle.is_weak() {
+        return handle.strikes_weakly(can);
     }
     let (struck, left) = handle.take_whim(can);
     let effect = if struck { Effect::ReadWrite } else { Effect::Read };

@@ -42,7 +42,7 @@ fn caught<O: Object>(check: impl Fn() -> Check<O>) {
     println!("{counterexample}\nafter {} executions, {:?}", report.coverage.executions, report.elapsed);
     let again =
         check().replay_report(&counterexample.token).expect("the token fits the program it came from");
-    assert_eq!(again.counterexample.expect("it replays").evidence.headline, counterexample.headline);
+    assert_eq!(again.counterexample.expect("it replays").headline, counterexample.headline);
 }
 
 #[test]

@@ -281,8 +281,11 @@ fn build(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<V
     };
     if under == Under::Ours {
         let text = lock.as_deref().unwrap_or("");
-        let options = patch::write(&folder.join("patch"), text, &patch::facade());
+        let options = patch::write(&folder.join("patch"), text, &patch::facades());
         command.args(options.map_err(|error| error.to_string())?);
+        if let Some((loose, _)) = patch::loosen(text) {
+            fs::write(&file, loose).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
     }
     let flags: Vec<_> = one.cfgs.iter().map(|cfg| format!("--cfg {cfg}")).collect();
     command.arg("--target-dir").arg(target).current_dir(&one.folder).env("RUSTFLAGS", flags.join(" "));

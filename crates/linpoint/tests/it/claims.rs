@@ -55,7 +55,7 @@ fn a_false_claim_is_caught_and_shown() {
     assert!(text.contains("so it is false") && text.contains("seen + 1"), "{text}");
     assert!(counterexample.rechecked);
     let again = check().replay_report(&counterexample.token).unwrap();
-    assert_eq!(again.counterexample.expect("it replays").evidence.headline, counterexample.headline);
+    assert_eq!(again.counterexample.expect("it replays").headline, counterexample.headline);
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn headline(program: impl Fn() + Sync + Copy) -> String {
     let counterexample = explored.counterexample.expect("something is wrong");
     let again = exploration().replay_report(&counterexample.token, program).expect("the token fits");
     assert_eq!(again.expect("it fails again").headline, counterexample.headline);
-    counterexample.evidence.headline
+    counterexample.headline
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn another() -> impl Fn() + Sync {
 #[test]
 fn a_token_of_another_program_is_refused() {
     let explored = exploration().report(|| panic!("always"));
-    let token = explored.counterexample.expect("it panics").evidence.token;
+    let token = explored.counterexample.expect("it panics").token;
     let refused = exploration().replay_report(&token, another());
     assert_eq!(refused.err(), Some(linpoint::TokenError::OtherProgram));
     assert_eq!(

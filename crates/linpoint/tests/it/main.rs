@@ -10,6 +10,7 @@ mod roles;
 mod searches;
 mod stuck;
 mod treiber;
+mod weak;
 
 /// Lets the search over states compare memory, and freed memory be watched.
 #[global_allocator]

@@ -91,7 +91,7 @@ impl Drop for Served {
 #[test]
 fn an_object_whose_constructor_starts_a_thread() {
     let report = check::<Served>().threads(2).ops(1).workers(1).report();
-    let headline = report.counterexample.expect("the OS thread is noticed").evidence.headline;
+    let headline = report.counterexample.expect("the OS thread is noticed").headline;
     assert!(headline.contains("an object whose constructor starts threads"), "{headline}");
 }
 
@@ -100,7 +100,7 @@ fn an_exploration_inside_an_exploration() {
     let explored = exploration().report(|| {
         let _ = exploration().report(|| ());
     });
-    let headline = explored.counterexample.expect("that cannot work").evidence.headline;
+    let headline = explored.counterexample.expect("that cannot work").headline;
     assert!(headline.contains("an exploration cannot be started inside an exploration"), "{headline}");
 }
 
@@ -109,7 +109,7 @@ fn a_token_of_another_object() {
     let report = check::<Counter>().replay_report("lp1-nonsense");
     assert_eq!(report.err(), Some(TokenError::Malformed));
     let report = check::<Racy>().threads(2).ops(1).report();
-    let token = report.counterexample.expect("an update is lost").evidence.token;
+    let token = report.counterexample.expect("an update is lost").token;
     assert_eq!(check::<Served>().replay_report(&token).err(), Some(TokenError::OtherProgram));
     assert!(check::<Racy>().threads(2).ops(1).replay_report(&token).is_ok());
 }

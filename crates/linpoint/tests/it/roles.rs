@@ -96,7 +96,7 @@ impl Alone {
 fn one_sender_and_one_receiver() {
     check::<Single>().threads(3).ops(2).after(1).run();
     let report = check::<ManySenders>().after(1).report();
-    let scenario = report.counterexample.expect("two senders are one too many").evidence.scenario;
+    let scenario = report.counterexample.expect("two senders are one too many").scenario;
     assert!(scenario.matches("send").count() >= 2, "{scenario}");
 }
 

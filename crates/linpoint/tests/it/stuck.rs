@@ -56,7 +56,7 @@ fn waits_for_ever<O: Object>(named: &str) {
             "{text}"
         );
         assert!(text.contains(named), "{text}");
-        counterexample.evidence.token
+        counterexample.token
     };
     for search in SEARCHES {
         let token = found(check::<O>().threads(2).ops(1).search(search).report());
@@ -298,7 +298,7 @@ impl<const AT_ONCE: bool> Drop for Served<AT_ONCE> {
 
 #[test]
 fn constructors_and_destructors_that_wait_for_ever() {
-    let headline = |report: Report| report.counterexample.expect("a deadlock").evidence.headline;
+    let headline = |report: Report| report.counterexample.expect("a deadlock").headline;
     let text = headline(check::<Served<true>>().threads(2).ops(1).report());
     assert!(text.starts_with("deadlock: "), "{text}");
     let text = headline(check::<Served<false>>().threads(2).ops(1).report());

@@ -114,6 +114,10 @@ impl Slot {
         match Slot::find(number) {
             Some(slot) if !slot.gone.load(Ordering::Relaxed) => slot,
             Some(_) => panic!("use after free: this atomic was dropped"),
+            None if !linpoint_sched::is_exploring() => panic!(
+                "this atomic was made in a model, and the thread that uses it here is none of the model's: start threads with \
+                 `loom::thread::spawn`, not with std's or those of another crate"
+            ),
             None => panic!(
                 "this is no atomic of the running execution: its memory was freed, or it is kept beyond the execution that \
                  made it, in a static for instance"

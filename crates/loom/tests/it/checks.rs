@@ -294,10 +294,23 @@ fn who_drops_the_last_reference_of_a_std_arc_is_no_riddle() {
             inside.lock().unwrap().insert(seen);
             threads.into_iter().for_each(|one| _ = one.join().unwrap());
         });
-        let seen = std::mem::take(&mut *seen.lock().unwrap());
-        seen
+        std::mem::take(&mut *seen.lock().unwrap())
     }
     let all = BTreeSet::from([0, 1, 2, 3, 4]);
     assert_eq!(shared(None), all);
     assert_eq!(shared(Some(2)), all);
+}
+
+#[test]
+fn a_thread_that_std_started_is_sent_to_looms() {
+    let told = failure(|| {
+        let value = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&value).into_std();
+        let child = std::thread::spawn(move || {
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| other.load(Relaxed)));
+            *caught.unwrap_err().downcast::<&str>().unwrap()
+        });
+        panic!("{}", child.join().unwrap());
+    });
+    assert!(told.contains("start threads with `loom::thread::spawn`"), "{told}");
 }

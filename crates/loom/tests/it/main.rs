@@ -1,6 +1,7 @@
 //! The crate as suites written for loom use it.
 
 mod checks;
+mod ends;
 mod litmus;
 mod names;
 

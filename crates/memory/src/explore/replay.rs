@@ -12,6 +12,7 @@ impl<P: Program> Explorer<'_, P> {
         self.program.restart();
         self.threads.fill(State::Running);
         self.executed.fill(0);
+        self.note_created();
         self.replay()?;
         self.extend()?;
         let blocked = self.threads.iter().enumerate().filter(|(_, state)| **state == State::Blocked);
@@ -189,9 +190,19 @@ impl<P: Program> Explorer<'_, P> {
         }
     }
 
+    /// Notes which threads there are before the execution goes beyond the graph.
+    fn note_created(&mut self) {
+        let starting = (0..self.threads.len()).filter(|&thread| self.program.starts(thread));
+        self.created = starting.fold(0, |set, thread| set | 1 << thread);
+        for event in self.graph.events() {
+            if let Kind::Create(thread) = event.kind {
+                self.created |= 1u32.checked_shl(thread).unwrap_or(0);
+            }
+        }
+    }
+
     fn is_created(&self, thread: usize) -> bool {
-        self.program.starts(thread)
-            || self.graph.events().iter().any(|event| event.kind == Kind::Create(thread as u32))
+        self.created >> thread & 1 == 1
     }
 
     /// Takes the next step of a thread, one beyond the graph. `false`: it cannot go on now.
@@ -231,7 +242,10 @@ impl<P: Program> Explorer<'_, P> {
                 }
                 self.append_plain(thread, Kind::Join(other as u32), 0)
             }
-            Step::Create(other) => self.append_plain(thread, Kind::Create(other as u32), 0),
+            Step::Create(other) => {
+                self.created |= 1u32.checked_shl(other as u32).unwrap_or(0);
+                self.append_plain(thread, Kind::Create(other as u32), 0)
+            }
             Step::Choose(of) => self.add_choice(thread, of),
             Step::Call { operation, argument } => {
                 self.append_plain(thread, Kind::Call(operation), argument);

@@ -6,7 +6,7 @@
 //! too.
 
 use super::Graph;
-use crate::event::Kind;
+use crate::event::{EventId, Kind};
 
 impl Graph {
     /// The threads that are blocked: a bit for each.
@@ -20,14 +20,20 @@ impl Graph {
         thread < self.threads.len() && self.blocked >> thread & 1 == 1
     }
 
+    /// Does a read read the last write of its location?
+    #[must_use]
+    pub fn reads_newest(&self, read: EventId) -> bool {
+        let event = self.event(read);
+        event.kind == Kind::Read && self.place(event.place).writes.last().copied() == event.source
+    }
+
     /// Where every blocked thread waits for a value of the location that it read last: is this a deadlock,
     /// one in which all of them wait for ever? Each deadlock is one such graph.
     #[must_use]
     pub fn is_deadlock(&self) -> bool {
         let waits_in_vain = |thread: &usize| {
             let Some(&last) = self.threads[*thread].last() else { return false };
-            let event = self.event(last);
-            event.kind == Kind::Read && self.place(event.place).writes.last().copied() == event.source
+            self.reads_newest(last)
         };
         let mut blocked = (0..self.threads.len()).filter(|&thread| self.is_blocked(thread)).peekable();
         blocked.peek().is_some() && blocked.all(|thread| waits_in_vain(&thread))

@@ -513,16 +513,20 @@ impl Execution {
     /// Who goes next in a run that nobody needs any more; nobody if it is to be taken down.
     #[cold]
     fn choose_in_vain(&mut self) -> Option<ThreadId> {
-        if self.failure.is_some() || self.suspected {
+        if self.failure.is_some() {
             self.mode = Mode::Unwinding;
             self.disturb();
         }
         if self.mode == Mode::Unwinding {
             return None;
         }
+        if self.mode == Mode::Exploring {
+            // The run is made again. The program need not know: some end the process where a thread is unwound.
+            self.mode = Mode::Draining;
+            self.disturb();
+        }
         self.compute_enabled();
-        if self.probing.is_some() {
-            let chosen = self.try_on()?;
+        if let Some(chosen) = self.try_on() {
             self.begin_step(chosen);
             return Some(chosen);
         }
@@ -584,6 +588,20 @@ impl Execution {
                 self.run.blocked.push(Blocked { thread, loc: state.loc, action: intent.action });
             }
         }
+    }
+
+    /// What is wrong with the run, for when the program ends the process before it is told otherwise.
+    pub(super) fn failure_in_words(&self) -> Option<String> {
+        let failure = match (&self.failure, &self.run.ending) {
+            (Some(failure), _) | (None, Ending::Failed(failure) | Ending::Stuck(failure)) => failure,
+            (None, Ending::Complete | Ending::Abandoned) => return None,
+        };
+        let steps: Vec<String> = self.run.steps.iter().map(|step| step.thread.0.to_string()).collect();
+        Some(format!(
+            "\nlinpoint: {failure}\n  the program ended the process while its threads were unwound after that, so it cannot be \
+             drawn; the schedule, by thread: {}\n",
+            steps.join(" ")
+        ))
     }
 
     /// Nobody can go: names the reason.

@@ -653,6 +653,9 @@ impl Handle {
     #[inline(never)]
     pub(crate) fn note_allocated(self, block: *mut u8, layout: std::alloc::Layout) {
         let _outside = heap::Outside::enter();
+        if self.is_weak() {
+            return self.allocated_weakly(block, layout);
+        }
         let place = self.place();
         // SAFETY: as in `access`.
         unsafe {
@@ -670,6 +673,9 @@ impl Handle {
     #[inline(never)]
     pub(crate) fn keep_freed(self, address: usize, layout: std::alloc::Layout) -> bool {
         let _outside = heap::Outside::enter();
+        if self.is_weak() {
+            return self.freed_weakly(address);
+        }
         let place = self.place();
         // SAFETY: as in `access`.
         let me = unsafe { &mut *self.0 };

@@ -87,6 +87,9 @@ impl Handle {
             if me.nesting > 0 {
                 return;
             }
+            if me.weak.is_some() {
+                return self.announce_weakly(action, address, site, wait);
+            }
             if me.mode == Mode::Unwinding {
                 return self.pass();
             }
@@ -144,7 +147,7 @@ impl Handle {
     /// A scheduling point in a run that is taken down: no other thread goes, and this one is unwound.
     #[cold]
     #[inline(never)]
-    fn pass(self) {
+    pub(super) fn pass(self) {
         if !std::thread::panicking() {
             std::panic::resume_unwind(Box::new(Abandoned));
         }
@@ -230,6 +233,9 @@ impl Handle {
             let me = &mut *self.0;
             if me.mode != Mode::Exploring || me.nesting > 0 || std::thread::panicking() {
                 return;
+            }
+            if me.weak.is_some() {
+                return self.yields_weakly();
             }
             let thread = &mut me.threads[me.current.index()];
             if thread.turns.yields(std::ptr::from_ref(site).addr(), thread.steps) {
@@ -361,6 +367,12 @@ impl Handle {
         unsafe {
             let me = &mut *self.0;
             if me.mode == Mode::Unwinding {
+                return;
+            }
+            if me.weak.is_some() {
+                if effect.writes() {
+                    self.has_effect();
+                }
                 return;
             }
             let _outside = heap::Outside::enter();
@@ -526,6 +538,9 @@ impl Handle {
                 }
             }
         }
+        if self.is_weak() {
+            self.misuse("several accesses as one step have no meaning under a weak memory model");
+        }
         // SAFETY: as in `access`.
         let told = unsafe {
             let me = &mut *self.0;
@@ -626,6 +641,9 @@ impl Handle {
 
     /// Notes that the running thread saw the end of `thread`.
     pub(crate) fn joined(self, thread: ThreadId) {
+        if self.is_weak() {
+            return self.join_weakly(thread);
+        }
         let _outside = heap::Outside::enter();
         // SAFETY: as in `access`.
         unsafe {
@@ -643,6 +661,12 @@ impl Handle {
     pub(crate) fn fail(self, failure: Failure) {
         // SAFETY: as in `access`.
         unsafe {
+            if (*self.0).weak.is_some() {
+                if (*self.0).mode == Mode::Exploring {
+                    (*self.0).fail_weakly(Some((*self.0).current), failure);
+                }
+                return;
+            }
             if (*self.0).failure.is_none() && (*self.0).mode == Mode::Exploring {
                 (*self.0).failure = Some(failure);
                 (*self.0).disturb();

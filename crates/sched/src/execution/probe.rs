@@ -36,6 +36,8 @@ pub(super) struct Probe {
     after: usize,
     turns: u32,
     steps: u32,
+    /// Was it tried long enough? What is left of the run is for nothing.
+    over: bool,
 }
 
 /// What is known of a loop.
@@ -80,7 +82,7 @@ impl Execution {
         let Known { spins, counts } = self.beliefs.loops.get(&site).copied().unwrap_or_default();
         let after = self.run.steps.len();
         if let Some(probe) = &mut self.probing {
-            if probe.thread == self.current && (probe.loc, probe.site) == (loc, site) {
+            if !probe.over && probe.thread == self.current && (probe.loc, probe.site) == (loc, site) {
                 probe.turns += 1;
             }
             return Belief::Tried;
@@ -92,7 +94,8 @@ impl Execution {
         if tried || self.mode != Mode::Exploring || self.failure.is_some() || self.suspected {
             return Belief::Spins;
         }
-        self.probing = Some(Probe { thread: self.current, loc, site, after, turns: 0, steps: 0 });
+        self.probing =
+            Some(Probe { thread: self.current, loc, site, after, turns: 0, steps: 0, over: false });
         // The record ends here; this is where the run is made again to.
         self.mode = Mode::Draining;
         self.disturb();
@@ -102,15 +105,15 @@ impl Execution {
 
     /// Who goes next while a loop is tried; nobody if that is done.
     pub(super) fn try_on(&mut self) -> Option<ThreadId> {
-        let probe = self.probing.as_mut()?;
+        let probe = self.probing.as_mut().filter(|probe| !probe.over)?;
         probe.steps += 1;
-        let (thread, done) = (probe.thread, probe.turns >= TURNS || probe.steps >= STEPS);
-        if done || !self.enabled.contains(thread) {
+        let done = probe.turns >= TURNS || probe.steps >= STEPS;
+        if done || !self.enabled.contains(probe.thread) {
+            probe.over = true;
             self.suspected = true;
-            self.mode = Mode::Unwinding;
             return None;
         }
-        Some(thread)
+        Some(probe.thread)
     }
 
     /// The run is over: notes what came of the loop that was tried in it, if one was.

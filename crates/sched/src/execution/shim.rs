@@ -19,6 +19,7 @@ use crate::leak::Given;
 use crate::local::Locals;
 use crate::run::{Aside, AsideKind, Run};
 use crate::sync::CountChange;
+use crate::thread::ENDED;
 
 /// The part of an execution that serves the shims.
 pub(super) struct State {
@@ -195,6 +196,20 @@ impl State {
         self.could_not_wait.take().or_else(|| if races { self.races.check(run) } else { None })
     }
 
+    /// A thread could not wait though it had to.
+    pub(super) fn could_not_wait(&mut self) -> Option<Failure> {
+        self.could_not_wait.take()
+    }
+
+    /// The number of something that is kept for a thread, if that is what is at this address.
+    pub(super) fn own_number(&self, address: usize) -> Option<usize> {
+        let tokens = self.tokens.as_ptr().addr();
+        let ends = self.ends.as_ptr().addr();
+        let token = address.checked_sub(tokens).filter(|&at| at < self.tokens.len());
+        let end = || address.checked_sub(ends).filter(|&at| at < self.ends.len());
+        token.or_else(|| end().map(|end| end + self.tokens.len()))
+    }
+
     /// What a run that came to its end should have given back.
     pub(super) fn left(&self) -> Option<Failure> {
         self.given.judge()
@@ -335,8 +350,16 @@ impl Handle {
         self.point(intent);
         let Some((wait, object)) = intent.wait else { return true };
         // SAFETY: promised by whoever made the announcement.
+        if self.is_weak() && (std::ptr::eq(wait, &ENDED) || intent.action == Action::Join) {
+            return true;
+        }
+        // SAFETY: as above.
         if unsafe { (wait.ready)(object) } {
             return true;
+        }
+        if self.is_weak() && !self.in_block() {
+            self.wait_weakly(wait, object);
+            return false;
         }
         self.cannot_wait(&intent);
         false
@@ -399,7 +422,10 @@ impl Handle {
         let _outside = heap::Outside::enter();
         let me = self.execution();
         if me.mode == Mode::Exploring {
-            let at = me.run.accesses.len() as u32;
+            let at = match &me.weak {
+                None => me.run.accesses.len() as u32,
+                Some(weak) => weak.events(me.current),
+            };
             me.run.asides.push(Aside { thread: me.current, at, kind });
         }
     }
@@ -438,7 +464,11 @@ impl Handle {
     }
 
     /// Notes a fence.
+    #[track_caller]
     pub(crate) fn fence(self, order: Ordering) {
+        if self.is_weak() {
+            return self.fence_weakly(order, Location::caller());
+        }
         self.aside(AsideKind::Fence(order));
     }
 
@@ -506,7 +536,7 @@ impl Handle {
     ) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if me.mode == Mode::Unwinding {
+        if me.mode == Mode::Unwinding || self.only_has_effect(true) {
             return;
         }
         let held = me.locations.name(held_address(address));
@@ -520,7 +550,7 @@ impl Handle {
     pub(crate) fn visit(self, action: Action, address: usize, ordering: Ordering, changed: Option<bool>) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if me.mode == Mode::Unwinding {
+        if me.mode == Mode::Unwinding || self.only_has_effect(true) {
             return;
         }
         let loc = me.locations.name(address);
@@ -553,7 +583,7 @@ impl Handle {
     pub(crate) fn lock_refused(self, action: Action, address: usize) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if me.mode == Mode::Unwinding {
+        if me.mode == Mode::Unwinding || self.only_has_effect(false) {
             return;
         }
         let loc = me.locations.name(address);
@@ -577,7 +607,12 @@ impl Handle {
     pub(crate) fn count_changed(self, action: Action, address: usize, change: CountChange) {
         let _outside = heap::Outside::enter();
         let me = self.execution();
-        if me.mode == Mode::Unwinding {
+        if me.mode == Mode::Unwinding || self.only_has_effect(!matches!(change, CountChange::Seen(_))) {
+            if self.is_weak() && matches!(change, CountChange::Last) {
+                // Std's acquires in a fence of its own, which only the last one makes. The count is taken back after it.
+                self.dies(address);
+                self.fence_weakly(Ordering::Acquire, Location::caller());
+            }
             return;
         }
         let loc = me.locations.name(address);
@@ -670,6 +705,9 @@ impl Handle {
 
     /// Notes that the running thread saw the end of `thread`, and did not wait for what that one dropped after it.
     pub(crate) fn saw_exit(self, thread: ThreadId) {
+        if self.is_weak() {
+            return self.joined(thread);
+        }
         let lingering = self.execution().shims.lingering.iter().find(|one| one.0 == thread).map(|one| one.1);
         match lingering {
             None => self.joined(thread),
@@ -680,6 +718,15 @@ impl Handle {
         }
     }
 
+    /// In an execution against a graph an operation on an object is a step already: what is left is to say whether it
+    /// has an effect.
+    fn only_has_effect(self, has_effect: bool) -> bool {
+        if has_effect && self.is_weak() {
+            self.has_effect();
+        }
+        self.is_weak()
+    }
+
     /// The name of `thread`, if it was given one.
     pub(crate) fn name_of(self, thread: ThreadId) -> Option<Arc<str>> {
         self.execution().shims.names.iter().find(|named| named.0 == thread).map(|named| Arc::clone(&named.1))
@@ -687,6 +734,9 @@ impl Handle {
 
     /// Names the end of the thread that will be created next, now, while it is clear that it is no other location.
     pub(crate) fn name_end_of_next(self) {
+        if self.is_weak() {
+            return;
+        }
         let _outside = heap::Outside::enter();
         let me = self.execution();
         if let Some(end) = me.shims.ends.get(me.next_thread().0) {
@@ -697,8 +747,10 @@ impl Handle {
     /// Names the thread that will be created next.
     pub(crate) fn name_next(self, name: &str) {
         let _outside = heap::Outside::enter();
+        let child = self.child_weakly();
         let me = self.execution();
-        let next = ThreadId(me.next_thread().0.min(ThreadSet::CAPACITY) as u8);
+        let next = child.unwrap_or_else(|| me.next_thread().0);
+        let next = ThreadId(next.min(ThreadSet::CAPACITY) as u8);
         // A copy that is not the program's, for it stays until the next run.
         me.shims.names.push((next, Arc::from(name)));
     }

@@ -11,12 +11,17 @@ use crate::spin::Spin;
 impl Handle {
     /// Creates a thread and runs it up to its first announcement.
     #[inline]
+    #[track_caller]
     pub(crate) fn spawn(self, job: Job) -> ThreadId {
         self.spawn_with_stack(job, 0)
     }
 
     /// The same, with a stack of at least so many bytes.
+    #[track_caller]
     pub(crate) fn spawn_with_stack(self, job: Job, stack_size: usize) -> ThreadId {
+        if self.is_weak() {
+            return self.spawn_weakly(job, stack_size);
+        }
         let _outside = heap::Outside::enter();
         // SAFETY: as in `point`.
         unsafe {

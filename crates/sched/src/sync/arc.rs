@@ -127,10 +127,12 @@ impl<T: ?Sized> Arc<T> {
     /// A weak reference.
     #[track_caller]
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
-        if let Some((handle, address)) = announce(Action::ArcClone, this.data()) {
+        let announced = announce(Action::ArcClone, this.data());
+        let weak = Weak(ManuallyDrop::new(std_sync::Arc::downgrade(&this.0)));
+        if let Some((handle, address)) = announced {
             handle.count_added(Action::ArcClone, address);
         }
-        Weak(ManuallyDrop::new(std_sync::Arc::downgrade(&this.0)))
+        weak
     }
 
     /// How many references there are.
@@ -301,10 +303,12 @@ impl<T: ?Sized> Drop for Arc<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Arc<T> {
-        if let Some((handle, address)) = announce(Action::ArcClone, self.data()) {
+        let announced = announce(Action::ArcClone, self.data());
+        let reference = Arc::wrap(std_sync::Arc::clone(&self.0));
+        if let Some((handle, address)) = announced {
             handle.count_added(Action::ArcClone, address);
         }
-        Arc::wrap(std_sync::Arc::clone(&self.0))
+        reference
     }
 }
 
@@ -322,7 +326,8 @@ impl<T: ?Sized> Weak<T> {
         let Some((handle, address)) = announce(Action::ArcUpgrade, self.data()) else {
             return self.0.upgrade().map(Arc::wrap);
         };
-        let upgraded = self.0.upgrade().map(Arc::wrap);
+        let is_gone = handle.is_dying(address);
+        let upgraded = self.0.upgrade().filter(|_| !is_gone).map(Arc::wrap);
         handle.count_seen(Action::ArcUpgrade, address, upgraded.is_some());
         handle.detail(|| if upgraded.is_some() { "there" } else { "gone" }.to_owned());
         handle.scrub_deep();
@@ -358,7 +363,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     fn look(&self, look: impl FnOnce(&std_sync::Weak<T>) -> usize) -> usize {
         let Some((handle, address)) = announce(Action::ArcCount, self.data()) else { return look(&self.0) };
-        let seen = look(&self.0);
+        let seen = if handle.is_dying(address) { 0 } else { look(&self.0) };
         handle.count_seen(Action::ArcCount, address, false);
         handle.detail(|| seen.to_string());
         handle.scrub_deep();
@@ -386,10 +391,12 @@ impl<T: ?Sized> Drop for Weak<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Weak<T> {
-        if let Some((handle, address)) = announce(Action::ArcClone, self.data()) {
+        let announced = announce(Action::ArcClone, self.data());
+        let weak = Weak(ManuallyDrop::new(std_sync::Weak::clone(&self.0)));
+        if let Some((handle, address)) = announced {
             handle.count_added(Action::ArcClone, address);
         }
-        Weak(ManuallyDrop::new(std_sync::Weak::clone(&self.0)))
+        weak
     }
 }
 
@@ -519,7 +526,7 @@ impl<T: ?Sized + Hash> Hash for Arc<T> {
 }
 
 impl Handle {
-    /// Notes that a reference was added to the count at `address`.
+    /// Notes that a reference was added to the count at `address`, when that is done: the thread may be held here.
     #[inline(never)]
     fn count_added(self, action: Action, address: usize) {
         self.count_changed(action, address, CountChange::Added);

@@ -298,10 +298,16 @@ impl Condvar {
     #[track_caller]
     fn begin<T>(&self, handle: Handle, guard: MutexGuard<'_, T>, changed: Option<bool>) -> Waiter<'_> {
         handle.point(Intent::new(Action::Wait, self.address()));
+        let thread = handle.thread();
+        // Against a graph each object has a step of its own, and what this one does to its object it does at once.
+        if handle.is_weak() {
+            self.model_of(handle).waiting.insert(thread);
+        }
         let fickle = whim::strikes(handle, true);
         guard.release(handle);
-        let thread = handle.thread();
-        self.model_of(handle).waiting.insert(thread);
+        if !handle.is_weak() {
+            self.model_of(handle).waiting.insert(thread);
+        }
         handle.visit(Action::Wait, self.address(), Ordering::Relaxed, changed);
         handle.scrub_deep();
         Waiter { condvar: self, thread, left: false, fickle }

@@ -216,6 +216,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 
     /// Gives the lock back as part of a step of a thread of an exploration.
     pub(super) fn release(mut self, handle: Handle) {
+        if handle.is_weak() {
+            handle.point(Intent::at(Action::Unlock, self.lock.address(), self.site));
+        }
         self.give_back(Some(handle));
     }
 

@@ -246,6 +246,9 @@ struct Attempt<'a> {
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         let once = self.once;
+        if !self.succeeded && self.handle.is_weak() {
+            self.handle.point(Intent::new(Action::OnceDone, once.address()));
+        }
         if self.succeeded {
             once.real.call_once_force(|_| ());
         }

@@ -1,0 +1,4 @@
+//! Objects and programs under a weak memory model.
+
+mod objects;
+mod programs;
