@@ -83,9 +83,16 @@ pub(crate) fn outcomes(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>) -> 
 
 /// The state after a call that gave this answer, if it may.
 pub(crate) fn step(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>, answer: &Value) -> Option<OwnState> {
+    let states = members(state);
     let mut fitting: Vec<OwnState> = Vec::new();
-    for state in members(state) {
-        for (given, after) in spec.outcomes(state, call) {
+    for state in states {
+        let mut outcomes = spec.outcomes(state, call);
+        // Nearly always.
+        if let ([_], [_]) = (states, &outcomes[..]) {
+            let (given, after) = outcomes.pop()?;
+            return (given == *answer).then_some(after);
+        }
+        for (given, after) in outcomes {
             if given == *answer && !fitting.contains(&after) {
                 fitting.push(after);
             }
