@@ -40,6 +40,10 @@ pub use linpoint_sched::thread_local;
 #[doc(inline)]
 pub use model::model;
 
+#[cfg(feature = "heap")]
+#[global_allocator]
+static HEAP: linpoint_sched::Heap = linpoint_sched::Heap::new();
+
 /// How many threads loom allows in a model, the main one included. Here there may be 64.
 pub const MAX_THREADS: usize = 5;
 
