@@ -294,8 +294,7 @@ fn who_drops_the_last_reference_of_a_std_arc_is_no_riddle() {
             inside.lock().unwrap().insert(seen);
             threads.into_iter().for_each(|one| _ = one.join().unwrap());
         });
-        let seen = std::mem::take(&mut *seen.lock().unwrap());
-        seen
+        std::mem::take(&mut *seen.lock().unwrap())
     }
     let all = BTreeSet::from([0, 1, 2, 3, 4]);
     assert_eq!(shared(None), all);
