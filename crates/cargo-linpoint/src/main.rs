@@ -21,7 +21,8 @@ options:
   --time-limit SECONDS   for each model (60 unless set)
   --preemptions N        at most so many in an execution
   --cfg NAME             to be set beside, or in place of, `loom`: crates that call theirs otherwise
-  --no-release           build without optimisation";
+  --no-release           build without optimisation
+  --own-allocator        for tests that have a global allocator: uses of freed memory are not looked for then";
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
@@ -60,6 +61,7 @@ struct Asked {
     preemptions: Option<u64>,
     cfgs: Vec<String>,
     debug: bool,
+    allocator: patch::Allocator,
     manifest: Option<PathBuf>,
     /// What is for `cargo test`.
     rest: Vec<String>,
@@ -86,6 +88,7 @@ impl Asked {
                 "--preemptions" => asked.preemptions = Some(number()?),
                 "--cfg" => asked.cfgs.push(value("a name")?),
                 "--no-release" => asked.debug = true,
+                "--own-allocator" => asked.allocator = patch::Allocator::Own,
                 "--release" => {}
                 "--target-dir" => {
                     return Err(
@@ -163,7 +166,8 @@ fn run(asked: &Asked) -> Result<bool, String> {
     let before = lock.before.as_deref().unwrap_or("");
     let names = |package: &str| !patch::locked(before, package).is_empty();
     let for_shuttle = names("shuttle") && !names("loom");
-    let options = patch::write(&folder, before, &patch::facades()).map_err(|error| error.to_string())?;
+    let options = patch::write(&folder, before, &patch::facades(), asked.allocator)
+        .map_err(|error| error.to_string())?;
     if let Some((loose, names)) = lock.before.as_deref().and_then(patch::loosen) {
         eprintln!(
             "cargo linpoint: {} too old for linpoint-loom in {}: newer versions are taken for this run",

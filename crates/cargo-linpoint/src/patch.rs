@@ -88,11 +88,21 @@ pub fn facades() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// Which allocator the tests have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allocator {
+    /// The explorer's, which sees uses of freed memory.
+    #[default]
+    Explorers,
+    /// Their own, or std's.
+    Own,
+}
+
 /// Writes the packages into `folder`, for a crate with this lock file, and returns the options for cargo.
 ///
 /// # Errors
 /// If a file cannot be written, or the lock file names a version that nothing stands in for.
-pub fn write(folder: &Path, lock: &str, facades: &Path) -> io::Result<Vec<String>> {
+pub fn write(folder: &Path, lock: &str, facades: &Path, allocator: Allocator) -> io::Result<Vec<String>> {
     let facades = fs::canonicalize(facades)
         .map_err(|error| io::Error::other(format!("linpoint is not at {}: {error}", facades.display())))?;
     for package in ["loom", "shuttle"] {
@@ -114,7 +124,10 @@ pub fn write(folder: &Path, lock: &str, facades: &Path) -> io::Result<Vec<String
         let version = locked.iter().find(|version| kind(one.package, version) == Some(one.kind));
         let package = folder.join(format!("{}-{}", one.package, one.kind));
         fs::create_dir_all(package.join("src"))?;
-        put(&package.join("Cargo.toml"), &manifest(one, version.map_or(one.newest, |one| one), &facades))?;
+        put(
+            &package.join("Cargo.toml"),
+            &manifest(one, version.map_or(one.newest, |one| one), &facades, allocator),
+        )?;
         put(&package.join("src/lib.rs"), &source(one))?;
         let key = format!("patch.crates-io.{}-{}", one.package, one.kind.replace('.', "-"));
         options.push("--config".to_owned());
@@ -142,18 +155,24 @@ fn put(file: &Path, text: &str) -> io::Result<()> {
     fs::write(file, text)
 }
 
-fn manifest(one: &Kind, version: &str, facades: &Path) -> String {
+fn manifest(one: &Kind, version: &str, facades: &Path, allocator: Allocator) -> String {
     let features = match one.package {
         "loom" => "futures = []\ncheckpoint = []",
         _ => "vector-clocks = []\nbench-no-vector-clocks = []",
     };
+    let mut asked = Vec::new();
+    if !cfg!(target_os = "linux") {
+        asked.push("default-stack");
+    }
+    if one.package == "loom" && allocator == Allocator::Explorers {
+        asked.push("heap");
+    }
     format!(
         "[package]\nname = {:?}\nversion = \"{version}\"\nedition = \"2021\"\n\n[features]\n{features}\n\n\
-         [dependencies]\nlinpoint-{} = {{ path = {:?}{} }}\n\n[workspace]\n",
+         [dependencies]\nlinpoint-{} = {{ path = {:?}, features = {asked:?} }}\n\n[workspace]\n",
         one.package,
         one.package,
         facades.join(one.package).display().to_string(),
-        if cfg!(target_os = "linux") { "" } else { ", features = [\"default-stack\"]" }
     )
 }
 
@@ -208,15 +227,19 @@ mod tests {
     fn a_version_that_nothing_stands_in_for_is_named() {
         let folder = std::env::temp_dir().join(format!("linpoint-patch-{}", std::process::id()));
         let lock = "name = \"loom\"\nversion = \"0.9.0\"\n";
-        let told = write(&folder, lock, &facades()).unwrap_err().to_string();
+        let told = write(&folder, lock, &facades(), Allocator::Explorers).unwrap_err().to_string();
         assert!(told.contains("loom 0.9.0") && told.contains("0.5, 0.6, 0.7"), "{told}");
-        let options = write(&folder, LOCK, &facades()).unwrap();
+        let options = write(&folder, LOCK, &facades(), Allocator::Explorers).unwrap();
         assert!(options.iter().any(|option| option.contains("patch.crates-io.loom-0-5.path=")));
         let made = fs::read_to_string(folder.join("loom-0.5/Cargo.toml")).unwrap();
         assert!(made.contains("version = \"0.5.1\""), "{made}");
+        assert!(made.contains("features = [\"heap\"]"), "{made}");
+        write(&folder, LOCK, &facades(), Allocator::Own).unwrap();
+        let own = fs::read_to_string(folder.join("loom-0.5/Cargo.toml")).unwrap();
+        assert!(own.contains("features = []"), "{own}");
         assert!(!options.iter().any(|option| option.contains("shuttle")));
         let lock = "name = \"shuttle\"\nversion = \"0.8.0\"\n";
-        let options = write(&folder, lock, &facades()).unwrap();
+        let options = write(&folder, lock, &facades(), Allocator::Explorers).unwrap();
         assert!(options.iter().any(|option| option.contains("patch.crates-io.shuttle-0-8.path=")));
         let made = fs::read_to_string(folder.join("shuttle-0.8/Cargo.toml")).unwrap();
         assert!(made.contains("version = \"0.8.0\"") && made.contains("linpoint-shuttle"), "{made}");

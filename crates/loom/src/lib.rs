@@ -36,14 +36,15 @@ pub mod thread;
 
 mod record;
 
+#[doc(inline)]
 pub use linpoint_sched::thread_local;
+#[doc(inline)]
+pub use model::model;
 
-/// Locations have names by it, where models are explored under weak memory.
+/// Uses of freed memory are seen by it, and locations have names where models are explored under weak memory.
 #[cfg(feature = "heap")]
 #[global_allocator]
 static HEAP: linpoint_sched::Heap = linpoint_sched::Heap::new();
-#[doc(inline)]
-pub use model::model;
 
 /// How many threads loom allows in a model, the main one included. Here there may be 64.
 pub const MAX_THREADS: usize = 5;

@@ -18,6 +18,11 @@
 //! Searches by traces take it that steps which touch different things can change places. What is shared behind the explorer's
 //! back breaks that: who drops the last reference of std's `Arc` runs the destructor, and its steps. Where a run shows it,
 //! schedules are run one by one instead, which needs nothing but that a schedule comes out the same each time.
+//!
+//! # Freed memory
+//! With the explorer's allocator (the feature `heap`, which `cargo linpoint test` switches on) uses of memory after its free are
+//! looked for in the first executions of a model that passes otherwise, for about as long as the model took: each such
+//! execution is several.
 
 use std::panic::Location;
 use std::path::PathBuf;
@@ -37,6 +42,12 @@ const TIME: Duration = Duration::from_secs(60);
 
 /// Executions of the search without a bound that comes before one with a bound.
 const UNBOUNDED: u64 = 500;
+
+/// Executions in which uses of freed memory are looked for.
+const WATCHED: u64 = 500;
+
+/// At least so long.
+const WATCH: Duration = Duration::from_millis(300);
 
 /// How a model is checked.
 #[derive(Clone, Debug)]
@@ -140,8 +151,16 @@ impl Builder {
             return replay(self, &token, (name, site), program);
         }
         let started = Instant::now();
-        let (explored, one_by_one) = self.explore(&program);
+        let (mut explored, one_by_one) = self.explore(&program);
         let covered = self.has_covered(&explored.walked);
+        let mut watched = None;
+        let whole = self.max_permutations.is_none() && !explored.walked.unfocused;
+        if explored.counterexample.is_none() && whole && linpoint_sched::Heap::is_installed() {
+            let spent = started.elapsed();
+            let again = self.watch(&program, if covered { spent.max(WATCH) } else { spent.min(WATCH) });
+            watched = Some(again.walked.runs);
+            explored.counterexample = again.counterexample.filter(|found| !found.refused);
+        }
         let outcome = match &explored.counterexample {
             Some(found) if found.refused => Outcome::Refused,
             Some(_) => Outcome::Failed,
@@ -155,6 +174,9 @@ impl Builder {
         };
         if outcome == Outcome::Cut {
             coverage.push_str(", and not all: more would need more time (LOOM_MAX_DURATION, in seconds)");
+        }
+        if let Some(watched) = watched {
+            coverage.push_str(&format!(", freed memory watched in {watched}"));
         }
         let (executions, time) = (explored.walked.runs, started.elapsed());
         Model { name, site, outcome, executions, time, coverage: &coverage }.tell();
@@ -183,9 +205,20 @@ impl Builder {
         Limits {
             steps: limits.steps.max(self.max_branches),
             leaks_fail: true,
+            watches_freed: false,
             starts_in_focus: !self.expect_explicit_explore,
             ..limits
         }
+    }
+
+    /// Looks for uses of freed memory, for so long.
+    fn watch<F: Fn() + Sync>(&self, program: &F, time: Duration) -> Explored {
+        let limits = Limits { watches_freed: true, ..self.limits() };
+        let plan = exploration().limits(limits).time_limit(time).executions(WATCHED);
+        let search = self
+            .preemption_bound
+            .map_or(Search::Dpor, |bound| Search::Preemptions(u32::try_from(bound).unwrap_or(u32::MAX)));
+        plan.search(search).report(program)
     }
 
     /// What came of it, and whether schedules had to be run one by one.
@@ -259,7 +292,8 @@ fn replay<F>(builder: &Builder, token: &str, (name, site): (&str, &'static Locat
 where
     F: Fn() + Sync,
 {
-    let plan = exploration().limits(builder.limits());
+    let limits = Limits { watches_freed: true, ..builder.limits() };
+    let plan = exploration().limits(limits);
     let (outcome, coverage) = match plan.replay_report(token, &program) {
         Ok(Some(found)) => panic!("{}", Told { name, site, found: &found }),
         Ok(None) => (Outcome::Cut, "the schedule of the token does not fail (any more)".to_owned()),

@@ -78,6 +78,8 @@ pub struct Limits {
     pub spurious: u32,
     /// Is it a failure if something is left at the end of an execution that was to be given back ([`crate::leak`])?
     pub leaks_fail: bool,
+    /// Are runs followed by others that look for uses of memory after its free? Only with [`crate::Heap`].
+    pub watches_freed: bool,
     /// Are schedules explored from the beginning? If not, from where the program says so ([`crate::set_focus`]).
     pub starts_in_focus: bool,
     /// How long an execution may stand still in a lock that is not the explorer's, before the process is ended with the reason.
@@ -96,6 +98,7 @@ impl Default for Limits {
             free_leaks: false,
             spurious: 0,
             leaks_fail: false,
+            watches_freed: true,
             starts_in_focus: true,
             patience: PATIENCE,
         }

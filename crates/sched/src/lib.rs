@@ -79,6 +79,13 @@ pub fn is_exploring() -> bool {
     execution::current().is_some()
 }
 
+/// Is the running execution one of those that look for uses of freed memory? There, what a thread does after a step may come
+/// when others have taken many.
+#[inline]
+pub fn looks_for_freed() -> bool {
+    execution::current().is_some_and(execution::Handle::looks_for_freed)
+}
+
 /// Says whether the schedules from here on are to be explored. Where they are not, the running thread goes on as long as it
 /// can, and then the lowest that can: one schedule stands for all. The search must be one that goes depth first (`Dfs`, `Dpor`,
 /// a bound on preemptions). Outside an exploration it is nothing.

@@ -281,7 +281,8 @@ fn build(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<V
     };
     if under == Under::Ours {
         let text = lock.as_deref().unwrap_or("");
-        let options = patch::write(&folder.join("patch"), text, &patch::facades());
+        let options =
+            patch::write(&folder.join("patch"), text, &patch::facades(), patch::Allocator::Explorers);
         command.args(options.map_err(|error| error.to_string())?);
         if let Some((loose, _)) = patch::loosen(text) {
             fs::write(&file, loose).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -314,3 +314,53 @@ fn a_thread_that_std_started_is_sent_to_looms() {
     });
     assert!(told.contains("start threads with `loom::thread::spawn`"), "{told}");
 }
+
+/// A count in the block that it counts the references of; an increment in two steps loses one of two.
+fn counted_in_place(in_one_step: bool) -> impl Fn() {
+    struct Shared {
+        count: AtomicUsize,
+        value: u64,
+    }
+    struct Reference(*mut Shared);
+    impl Reference {
+        fn count(&self) -> &AtomicUsize {
+            // SAFETY: whether it is there is what the model is about.
+            unsafe { &(*self.0).count }
+        }
+        fn again(&self, in_one_step: bool) -> Reference {
+            if in_one_step {
+                self.count().fetch_add(1, Relaxed);
+            } else {
+                let seen = self.count().load(Relaxed);
+                self.count().store(seen + 1, Relaxed);
+            }
+            Reference(self.0)
+        }
+    }
+    impl Drop for Reference {
+        fn drop(&mut self) {
+            // SAFETY: as above.
+            assert_eq!(unsafe { (*self.0).value }, 7);
+            if self.count().fetch_sub(1, AcqRel) == 1 {
+                // The count is not dropped, as where memory is freed by hand.
+                // SAFETY: as above.
+                drop(unsafe { Box::from_raw(self.0.cast::<std::mem::ManuallyDrop<Shared>>()) });
+            }
+        }
+    }
+    move || {
+        let shared = Shared { count: AtomicUsize::new(1), value: 7 };
+        let first = Arc::new(Reference(Box::into_raw(Box::new(shared))));
+        let other = Arc::clone(&first);
+        let child = thread::spawn(move || drop(other.again(in_one_step)));
+        drop(first.again(in_one_step));
+        child.join().unwrap();
+    }
+}
+
+#[test]
+fn memory_that_is_used_after_its_free_is_seen() {
+    let told = failure(counted_in_place(false));
+    assert!(told.starts_with("use after free: ") || told.starts_with("panic: "), "{told}");
+    loom::model(counted_in_place(true));
+}

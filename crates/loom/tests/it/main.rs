@@ -8,6 +8,10 @@ mod names;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+#[cfg(not(feature = "heap"))]
+#[global_allocator]
+static HEAP: linpoint_sched::Heap = linpoint_sched::Heap::new();
+
 /// Every answer that the schedules of a model give.
 fn answers<T: Ord + Send + 'static>(model: impl Fn() -> T + Send + Sync + 'static) -> BTreeSet<T> {
     let seen = Arc::new(Mutex::new(BTreeSet::new()));

@@ -134,7 +134,7 @@ impl Execution {
     pub(super) fn watch_freed(&mut self, program: &dyn Fn()) -> bool {
         let fine = matches!(self.run.ending, Ending::Complete | Ending::Stuck(_));
         let freed = std::mem::take(&mut self.guard.freed) || self.ledger.has_frees();
-        if !fine || !freed {
+        if !fine || !freed || !self.limits.watches_freed {
             return false;
         }
         if self.compares || self.claiming.made || !cfg!(target_os = "linux") {
@@ -535,6 +535,12 @@ impl Execution {
 }
 
 impl Handle {
+    /// Is this a run that looks for uses of freed memory?
+    pub(crate) fn looks_for_freed(self) -> bool {
+        // SAFETY: this code runs on a fiber of the execution, which is therefore inside `drive`.
+        unsafe { (*self.0).guard.runs }
+    }
+
     /// Is this a run in which freed blocks are watched?
     #[inline]
     pub(crate) fn is_guarding(self) -> bool {

@@ -43,7 +43,11 @@ fn each_check_finds_a_lost_update_and_its_token_runs_it_again() {
     ] {
         assert!(told.contains("an update was lost") && told.contains("schedule (1 preemptions)"), "{told}");
         // In another closure than the one that it was found with.
-        let again = failure(|| shuttle::replay(move || lost_update(), &token(&told)));
+        let elsewhere = || {
+            let test = lost_update;
+            test();
+        };
+        let again = failure(|| shuttle::replay(elsewhere, &token(&told)));
         assert!(again.contains("an update was lost"), "{again}");
     }
 }
