@@ -20,7 +20,12 @@ struct Habit {
 }
 
 const HABITS: &[Habit] = &[
-    Habit { name: "tokio", features: &["full", "test-util"], cfgs: &["tokio_unstable"], preemptions: Some(2) },
+    Habit {
+        name: "tokio",
+        features: &["full", "test-util"],
+        cfgs: &["tokio_unstable"],
+        preemptions: Some(2),
+    },
     Habit { name: "tokio-util", features: &["full"], cfgs: &["tokio_unstable"], preemptions: Some(2) },
     Habit { name: "maitake-sync", features: &["alloc"], cfgs: &[], preemptions: Some(2) },
     Habit { name: "thingbuf", features: &[], cfgs: &[], preemptions: Some(2) },

@@ -267,7 +267,8 @@ impl Told<'_> {
     fn as_view(&self, file: &Path) -> View {
         let (verdict, word, headline) = match &self.report.verdict {
             Verdict::Holds(proof) => {
-                let word = if self.vacuous(proof).is_none() { "proved" } else { "proved, but vacuous in part" };
+                let word =
+                    if self.vacuous(proof).is_none() { "proved" } else { "proved, but vacuous in part" };
                 (view::VerdictKind::Holds, word, format!("{} is linearizable", self.program.name))
             }
             Verdict::Violated(refutation) => {

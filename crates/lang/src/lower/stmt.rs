@@ -379,14 +379,15 @@ impl<'a> Lowerer<'a> {
             return Vec::new();
         }
         let mut actions = Vec::new();
-        for (local, value) in locals.iter().zip(values) {
+        for (at, (local, value)) in locals.iter().zip(values).enumerate() {
+            let acts = values[at + 1..].iter().any(ast::Expr::does_something);
             let wanted = self.locals[local.index()].ty.clone();
             let (mut lowered, ty) = self.expr(value, wanted.as_ref());
             if let Some(wanted) = wanted {
                 self.expect(&wanted, &ty, value.span);
             }
             if locals.len() > 1 {
-                lowered = self.settled(lowered, &ty, value.span);
+                lowered = self.settled_before(lowered, &ty, value.span, acts);
             }
             actions.push(Action::Assign(Place::Local(*local), lowered));
         }
@@ -414,10 +415,11 @@ impl<'a> Lowerer<'a> {
             return match &value.kind {
                 ExprKind::Tuple(items) if items.len() == result.parts.len() => {
                     let mut values = Vec::new();
-                    for (item, wanted) in items.iter().zip(&result.parts) {
+                    for (at, (item, wanted)) in items.iter().zip(&result.parts).enumerate() {
+                        let acts = items[at + 1..].iter().any(ast::Expr::does_something);
                         let (lowered, ty) = self.expr(item, Some(wanted));
                         self.expect(wanted, &ty, item.span);
-                        values.push(self.settled(lowered, &ty, item.span));
+                        values.push(self.settled_before(lowered, &ty, item.span, acts));
                     }
                     values
                 }

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod diagnostics;
+mod evaluation;
 mod ghosts;
 mod interpreter;
 mod printer;
