@@ -20,7 +20,7 @@ const COUNTER: &str = "size N = 3
 fn arguments_of_clients() {
     let with =
         |calls: &str| codes(&format!("object C {{ {COUNTER}\n client k {{ thread {{ {calls} }} }} }}"));
-    for good in ["add(0); add(3)", "more(2)", "add(N)"] {
+    for good in ["add(0); add(3)", "more(2)"] {
         assert_eq!(with(good), Vec::<&str>::new(), "{good}");
     }
     for bad in ["add(4)", "add(7)", "add(-1)", "more(3)", "read(); add(3); add(4)"] {
@@ -93,9 +93,9 @@ fn results_of_operations_and_procedures() {
     assert_eq!(results("op f() -> 0..2 { return 2 }"), range(2));
     assert_eq!(results("op f() -> (int, 0..2) { return (7, c) }"), range(5));
     assert_eq!(results("op f() -> (0..2, int) { return (1, c) }"), Ok(vec![1, 5]));
-    assert_eq!(results("op f() -> (0..2)? { return some(c) }"), Err(ErrorKind::AssertFailed));
-    assert_eq!(results("op f() -> (0..6)? { return some(c) }"), Ok(vec![5]));
-    assert_eq!(results("op f() -> (0..2)? { return none }"), Ok(vec![Word::MIN]));
+    assert_eq!(results("op f() -> 0..2? { return some(c) }"), Err(ErrorKind::AssertFailed));
+    assert_eq!(results("op f() -> 0..6? { return some(c) }"), Ok(vec![5]));
+    assert_eq!(results("op f() -> 0..2? { return none }"), Ok(vec![Word::MIN]));
     assert_eq!(results("op f() -> (0..2, int)? { return none }"), Ok(vec![Word::MIN]));
     assert_eq!(results("op f() -> (0..2, int)? { return (c, 1) }"), range(5));
     assert_eq!(results("proc p() -> 0..2 { return c }\n op f() -> int { x = p()\n return x }"), range(5));
