@@ -276,6 +276,30 @@ pub enum ExprKind {
     Choose(Box<Range>),
 }
 
+impl Expr {
+    /// Is there anything in it that does more than look: a call, a choice, a new record?
+    pub fn does_something(&self) -> bool {
+        match &self.kind {
+            ExprKind::Int(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Null
+            | ExprKind::None
+            | ExprKind::Me
+            | ExprKind::Name(_) => false,
+            ExprKind::New(..) | ExprKind::Choose(_) => true,
+            ExprKind::Call(name, args) => {
+                !matches!(name.text.as_str(), "some" | "unwrap") || args.iter().any(Expr::does_something)
+            }
+            ExprKind::Field(e, _) | ExprKind::Not(e) | ExprKind::Neg(e) => e.does_something(),
+            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => a.does_something() || b.does_something(),
+            ExprKind::Quantified { range, body, .. } => {
+                [&range.lo, &range.hi, body].into_iter().any(|e| e.does_something())
+            }
+            ExprKind::Tuple(items) => items.iter().any(Expr::does_something),
+        }
+    }
+}
+
 /// Operators between two values, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]

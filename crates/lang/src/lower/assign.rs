@@ -218,7 +218,7 @@ impl<'a> Lowerer<'a> {
         self.ghost |= ghost;
         let hint = self.peek_type(target);
         let (lowered, ty) = self.expr(value, hint.as_ref());
-        let lowered = self.settled(lowered, &ty, value.span);
+        let lowered = self.settled_before(lowered, &ty, value.span, target.does_something());
         let found = self.place(target);
         self.ghost = outer;
         let Some(found) = found else { return Vec::new() };

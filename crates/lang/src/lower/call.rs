@@ -133,8 +133,11 @@ impl<'a> Lowerer<'a> {
             return None;
         }
         let mut places = Vec::new();
-        for arg in &args[..n] {
-            let found = self.place(arg)?;
+        // Of two places the first is written before the second is named: nothing may wait until then.
+        let acts_after = |at: usize| n > 1 || args[at + 1..].iter().any(ast::Expr::does_something);
+        for (at, arg) in args[..n].iter().enumerate() {
+            let mut found = self.place(arg)?;
+            found.place = self.settled_place(found.place, arg.span, acts_after(at));
             self.refuse_ghost_write(found.ghost, arg.span);
             if found.ty == Ty::Known(Type::Lock) {
                 self.error(code::TYPE, arg.span, "a lock is not a value", "use `try_lock(place)`");
@@ -154,7 +157,7 @@ impl<'a> Lowerer<'a> {
                 self.expect(wanted, &ty, arg.span);
                 self.adopt(&value, wanted);
             }
-            values.push(self.settled(value, &ty, arg.span));
+            values.push(self.settled_before(value, &ty, arg.span, acts_after(n + index)));
         }
         let equal = places[..n]
             .iter()
@@ -188,7 +191,8 @@ impl<'a> Lowerer<'a> {
         if !self.arguments(name, args, 2, span) {
             return None;
         }
-        let found = self.place(&args[0])?;
+        let mut found = self.place(&args[0])?;
+        found.place = self.settled_place(found.place, args[0].span, args[1].does_something());
         self.refuse_ghost_write(found.ghost, args[0].span);
         let Ty::Known(place_ty) = found.ty.clone() else { return None };
         if name.text == "fetch_add" {
@@ -201,6 +205,22 @@ impl<'a> Lowerer<'a> {
         match self.locals[local.index()].ty.clone() {
             None => self.locals[local.index()].ty = Some(place_ty),
             Some(ty) => self.expect(&ty, &found.ty, span),
+        }
+        let old_place = Expr::Read(found.place.clone());
+        // The place and what is added may be named by the local that gets the old value: `x = swap(x.next, y)`.
+        if uses(&old_place, local) || name.text == "fetch_add" && uses(&value, local) {
+            let kept = self.temporary(self.locals[local.index()].ty.clone(), span);
+            let kept_value = Expr::Read(Place::Local(kept));
+            let new = match name.text.as_str() {
+                "swap" => value,
+                _ => Expr::Binary(ast::BinOp::Add, Box::new(kept_value.clone()), Box::new(value)),
+            };
+            let actions = vec![
+                Action::Assign(Place::Local(kept), old_place),
+                Action::Assign(found.place, new),
+                Action::Assign(Place::Local(local), kept_value),
+            ];
+            return Some(self.step(actions, span));
         }
         let old = Expr::Read(Place::Local(local));
         let new = match name.text.as_str() {
@@ -325,8 +345,10 @@ impl<'a> Lowerer<'a> {
         };
         let mut results = Vec::new();
         for part in parts {
-            let (ty, _) = self.scalar(part);
-            results.push(self.temporary(Some(ty), span));
+            let (ty, bounds) = self.scalar(part);
+            let local = self.temporary(Some(ty), span);
+            self.locals[local.index()].bounds = bounds;
+            results.push(local);
         }
         let atomic = routine.kind == RoutineKind::AtomicProc;
         if atomic {

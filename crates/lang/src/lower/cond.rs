@@ -84,8 +84,8 @@ impl Lowerer<'_> {
     /// Must the two sides of `&&` or `||` be tested one after another? Not if they touch nothing shared.
     fn worth_a_branch(&self, a: &ast::Expr, b: &ast::Expr) -> bool {
         (self.touches_shared(a) || self.touches_shared(b)) && !self.in_atomic()
-            || does_something(a)
-            || does_something(b)
+            || a.does_something()
+            || b.does_something()
     }
 
     /// A condition whose value is kept.
@@ -114,17 +114,5 @@ impl Lowerer<'_> {
         }
         self.go_to(join);
         branches.made_true
-    }
-}
-
-/// Is there a call with an effect in it?
-fn does_something(expr: &ast::Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Call(name, args) => {
-            !matches!(name.text.as_str(), "some" | "unwrap") || args.iter().any(does_something)
-        }
-        ExprKind::Not(e) | ExprKind::Neg(e) => does_something(e),
-        ExprKind::Binary(_, a, b) => does_something(a) || does_something(b),
-        _ => false,
     }
 }

@@ -130,8 +130,9 @@ impl Lowerer<'_> {
 
     fn binary(&mut self, op: BinOp, left: &ast::Expr, right: &ast::Expr, span: Span) -> (Expr, Ty) {
         let logical = matches!(op, BinOp::And | BinOp::Or | BinOp::Implies);
-        if logical && !self.in_atomic() && self.touches_shared(right) {
-            // What decides without the second must not read it.
+        let second_is_seen = self.touches_shared(right) && !self.in_atomic() || right.does_something();
+        if logical && !self.pure && second_is_seen {
+            // What decides without the second must neither read it nor do it.
             let whole = ast::Expr {
                 kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())),
                 span,
@@ -140,7 +141,7 @@ impl Lowerer<'_> {
         }
         let (mut a, mut a_ty) = self.expr(left, None);
         if self.touches_shared(right) {
-            a = self.settled(a, &a_ty, left.span);
+            a = self.settled_before(a, &a_ty, left.span, right.does_something());
         }
         let hint = match &a_ty {
             Ty::Known(ty) => Some(ty.clone()),
@@ -211,7 +212,14 @@ impl Lowerer<'_> {
             return WRONG;
         };
         frame.scopes.push([(var.text.clone(), local)].into_iter().collect());
-        if !self.in_atomic() && self.touches_shared(body) {
+        if !self.pure && body.does_something() {
+            self.error(
+                code::ATOMIC,
+                body.span,
+                "this would be done for every value at once",
+                "a quantifier only looks: do it before, and look at its result here; or write a loop",
+            );
+        } else if !self.in_atomic() && self.touches_shared(body) {
             self.error(
                 code::ATOMIC,
                 body.span,
@@ -233,13 +241,13 @@ impl Lowerer<'_> {
 
     /// Both ends, the second not included; they touch nothing shared.
     pub(super) fn range(&mut self, range: &Range) -> (Expr, Expr) {
-        let end = |this: &mut Self, e: &ast::Expr| {
+        let end = |this: &mut Self, e: &ast::Expr, more: bool| {
             let (value, ty) = this.expr(e, Some(&Type::Int));
             this.expect(&Type::Int, &ty, e.span);
-            this.settled(value, &ty, e.span)
+            this.settled_before(value, &ty, e.span, more)
         };
-        let lo = end(self, &range.lo);
-        let hi = end(self, &range.hi);
+        let lo = end(self, &range.lo, range.hi.does_something());
+        let hi = end(self, &range.hi, false);
         let hi = match (range.inclusive, hi) {
             (false, hi) => hi,
             (true, Expr::Const(n)) => Expr::Const(n + 1),
@@ -286,7 +294,8 @@ impl Lowerer<'_> {
         span: Span,
     ) -> super::EdgeRef {
         let mut values = Vec::new();
-        for (name, value) in fields {
+        for (at, (name, value)) in fields.iter().enumerate() {
+            let more = fields[at + 1..].iter().any(|(_, later)| later.does_something());
             let Some((index, slot)) = self.field(record, name) else { continue };
             if values.iter().any(|(other, _)| *other == index) {
                 let message = format!("`{}` is given twice", name.text);
@@ -296,7 +305,7 @@ impl Lowerer<'_> {
             self.ghost |= slot.ghost;
             let (value_expr, ty) = self.expr(value, Some(&slot.ty));
             self.expect(&slot.ty, &ty, value.span);
-            let value_expr = self.settled(value_expr, &ty, value.span);
+            let value_expr = self.settled_before(value_expr, &ty, value.span, more);
             self.ghost = outer;
             values.push((index, value_expr));
         }

@@ -271,7 +271,14 @@ impl Lowerer<'_> {
     /// The same value with no shared read left in it: outside an atomic step, it is read by a step of its own
     /// first.
     pub(super) fn settled(&mut self, expr: Expr, ty: &Ty, span: Span) -> Expr {
-        if self.in_atomic() || expr.shared_reads() == 0 {
+        self.settled_before(expr, ty, span, false)
+    }
+
+    /// The same with what comes after it in mind: inside an atomic step a read may wait until all of the
+    /// expression is looked at, unless something is done first (`acts`).
+    pub(super) fn settled_before(&mut self, expr: Expr, ty: &Ty, span: Span, acts: bool) -> Expr {
+        let may_wait = self.pure || self.atomic > 0 && !acts;
+        if may_wait || expr.shared_reads() == 0 {
             return expr;
         }
         let ty = match ty {
@@ -281,6 +288,22 @@ impl Lowerer<'_> {
         let local = self.temporary(ty, span);
         self.step(vec![Action::Assign(Place::Local(local), expr)], span);
         Expr::Read(Place::Local(local))
+    }
+
+    /// The same place, named without a shared read if something is done before it is touched.
+    pub(super) fn settled_place(&mut self, place: Place, span: Span, acts: bool) -> Place {
+        match place {
+            Place::Local(_) | Place::Global(..) => place,
+            Place::Element(global, at, slot) => {
+                let at = self.settled_before(*at, &Ty::Known(Type::Int), span, acts);
+                Place::Element(global, Box::new(at), slot)
+            }
+            Place::Field(pointer, record, slot) => {
+                let ty = Ty::Known(Type::Pointer(record));
+                let pointer = self.settled_before(*pointer, &ty, span, acts);
+                Place::Field(Box::new(pointer), record, slot)
+            }
+        }
     }
 
     /// The value of a place, checked for ghosts.

@@ -2,8 +2,10 @@
 
 mod corpus;
 mod diagnostics;
+mod evaluation;
 mod ghosts;
 mod interpreter;
 mod printer;
 mod prophecies;
+mod ranges;
 mod reference;

@@ -1,6 +1,7 @@
 //! Exploration from outside: the corpus and its verdicts, and the reductions against none.
 
 mod assumptions;
+mod atomically;
 mod callers;
 mod claims;
 mod corpus;
@@ -12,4 +13,5 @@ mod progress;
 mod reductions;
 mod sessions;
 mod steppers;
+mod turns;
 mod workers;
