@@ -21,6 +21,9 @@ use crate::run::{Mark, MarkKind};
 use crate::spin::{Arrival, Spin};
 use crate::thread::ENDED;
 
+/// So often may a thread catch that it is unwound, as a worker does that catches the panics of its jobs.
+const CAUGHT: u32 = 8;
+
 /// The execution that the calling code is part of, if it is.
 #[inline]
 pub(crate) fn current() -> Option<Handle> {
@@ -149,13 +152,31 @@ impl Handle {
     #[inline(never)]
     pub(super) fn pass(self) {
         if !std::thread::panicking() {
-            std::panic::resume_unwind(Box::new(Abandoned));
+            self.unwind();
         }
         // SAFETY: as in `access`.
         let for_ever = unsafe { (*self.0).shims.passed() };
         if for_ever {
             self.lose();
         }
+    }
+
+    /// Unwinds the running thread, whose run is over. A program may catch that, and go round in a loop that does so again and
+    /// again: one that caught it [`CAUGHT`] times is never gone back to.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unwind(self) -> ! {
+        // SAFETY: as in `access`.
+        let unwound = unsafe {
+            let me = &mut *self.0;
+            let unwound = &mut me.threads[me.current.index()].unwound;
+            *unwound += 1;
+            *unwound
+        };
+        if unwound > CAUGHT {
+            self.lose();
+        }
+        std::panic::resume_unwind(Box::new(Abandoned));
     }
 
     /// The running thread can neither go on nor be unwound. Its stack is left as it is, and what is on it is forgotten.
@@ -270,7 +291,7 @@ impl Handle {
             }
             (&mut (*self.0).threads)[current.index()].address = 0;
             if (*self.0).mode == Mode::Unwinding && !std::thread::panicking() {
-                std::panic::resume_unwind(Box::new(Abandoned));
+                self.unwind();
             }
         }
     }

@@ -10,7 +10,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{Abandoned, Execution, Handle, Mode};
+use super::{Execution, Handle, Mode};
 use crate::data_race::DataRaces;
 use crate::event::{Access, Action, Effect, Intent, Step, ThreadId, ThreadSet};
 use crate::failure::Failure;
@@ -396,7 +396,7 @@ impl Handle {
             return;
         }
         self.fail(failure);
-        std::panic::resume_unwind(Box::new(Abandoned));
+        self.unwind();
     }
 
     /// Is the run over in all but name? What the program does from here on is seen by nobody.

@@ -1,6 +1,6 @@
 //! How a thread of the program creates another.
 
-use super::{Abandoned, Handle, start};
+use super::{Handle, start};
 use crate::event::{Intent, Loc, ThreadId, ThreadSet};
 use crate::fiber::Job;
 use crate::heap;
@@ -50,7 +50,7 @@ impl Handle {
                 }
                 Err(failure) => {
                     self.fail(failure);
-                    std::panic::resume_unwind(Box::new(Abandoned));
+                    self.unwind();
                 }
             }
         }
@@ -83,7 +83,7 @@ impl Handle {
                 Ok(child) => child,
                 Err(failure) => {
                     self.fail(failure);
-                    std::panic::resume_unwind(Box::new(Abandoned));
+                    self.unwind();
                 }
             };
             self.aside(AsideKind::Spawn(child));

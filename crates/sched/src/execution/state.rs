@@ -45,6 +45,8 @@ pub(super) struct Thread {
     pub(super) turns: Turns,
     /// Its thread-local values.
     pub(super) locals: Locals,
+    /// How often it was unwound because its run is over.
+    pub(super) unwound: u32,
 }
 
 impl Default for Thread {
@@ -69,6 +71,7 @@ impl Default for Thread {
             spin: Spin::default(),
             turns: Turns::default(),
             locals: Locals::default(),
+            unwound: 0,
         }
     }
 }
@@ -90,6 +93,7 @@ impl Thread {
         self.spin.clear();
         self.turns.clear();
         self.locals.forget();
+        self.unwound = 0;
     }
 
     /// It calls an operation, with that number of marks before it.

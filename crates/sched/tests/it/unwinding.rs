@@ -5,7 +5,8 @@ use std::sync::{Arc, TryLockError};
 
 use linpoint_sched::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::sync::{Mutex, RwLock, mpsc};
-use linpoint_sched::{Limits, thread};
+use linpoint_sched::strategy::dfs::Dfs;
+use linpoint_sched::{Ending, Execution, Limits, thread};
 
 use crate::explore::{self, outcomes_with_panics as outcomes};
 
@@ -194,4 +195,78 @@ fn a_thread_may_be_created_while_its_creator_unwinds() {
         counter.load(SeqCst)
     });
     assert_eq!(found.fine(), [2]);
+}
+
+/// What one run ends with.
+fn ends(program: &dyn Fn()) -> &'static str {
+    let mut execution = Execution::new(Limits::default());
+    match &execution.run(program, &mut Dfs::new()).ending {
+        Ending::Failed(failure) | Ending::Stuck(failure) => failure.name(),
+        Ending::Complete => "complete",
+        Ending::Abandoned => "abandoned",
+    }
+}
+
+#[test]
+fn a_loop_that_catches_its_unwinding_is_left() {
+    let parks = || {
+        thread::spawn(|| {
+            loop {
+                let _ = caught(thread::park);
+            }
+        });
+    };
+    assert_eq!(ends(&parks), "leaked threads");
+    // The unwinding is caught by the thread that others wait for, in a loop within a loop, and with a lock in hand.
+    let locks = || {
+        let lock = Arc::new(Mutex::new(()));
+        let other = Arc::clone(&lock);
+        let child = thread::spawn(move || {
+            let _held = other.lock().unwrap();
+            loop {
+                while caught(|| drop(other.lock())) {}
+            }
+        });
+        let _ = child.join();
+    };
+    assert_eq!(ends(&locks), "deadlock");
+    let panics = || {
+        let child = thread::spawn(|| {
+            loop {
+                let _ = caught(thread::park);
+            }
+        });
+        drop(child);
+        panic!("on purpose");
+    };
+    assert_eq!(ends(&panics), "panic");
+    // The program itself goes round, and waits for a thread that waits for ever.
+    let joins = || {
+        loop {
+            let _ = caught(|| thread::scope(|_| thread::spawn(thread::park)).join());
+        }
+    };
+    assert_eq!(ends(&joins), "deadlock");
+}
+
+#[test]
+fn who_catches_its_unwinding_now_and_then_is_unwound() {
+    static DROPPED: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    struct Counts;
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, SeqCst);
+        }
+    }
+    let program = || {
+        thread::spawn(|| {
+            let _counts = Counts;
+            for _ in 0..3 {
+                caught(thread::park);
+            }
+            thread::park();
+        });
+    };
+    assert_eq!(ends(&program), "leaked threads");
+    assert_eq!(DROPPED.load(SeqCst), 1);
 }
