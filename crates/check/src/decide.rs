@@ -176,8 +176,9 @@ pub fn check(
 ) -> Result<Answer, CheckError> {
     let started = Instant::now();
     let mut read = 0;
+    let spec = &spec.until(options.time_limit.map(|limit| started + limit));
     let found = read_and_decide(open, spec, symbols, options, watch, sink, started, &mut read);
-    or_limit(found, read, symbols, started)
+    or_limit(found, spec, read, symbols, started)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -265,8 +266,9 @@ pub fn check_rows(
 ) -> Result<Answer, CheckError> {
     intern_initial(spec, symbols);
     let (read, started) = (rows.len() as u64, Instant::now());
+    let spec = &spec.until(options.time_limit.map(|limit| started + limit));
     let found = check_feed(Feed::of(rows), spec, symbols, options, &Unwatched, None, started);
-    or_limit(found, read, symbols, started)
+    or_limit(found, spec, read, symbols, started)
 }
 
 /// Engines compare ids, so the initial contents need theirs before anything runs.

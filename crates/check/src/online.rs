@@ -112,6 +112,7 @@ pub struct Online {
 impl Online {
     /// Begins with an object in its initial state.
     pub fn new(spec: Builtin, promise: Promise, budget: Budget) -> Online {
+        let spec = spec.until(budget.deadline);
         let mut symbols = Symbols::new();
         crate::decide::intern_initial(&spec, &mut symbols);
         let mut restart = Restart::new(&spec, &symbols);
@@ -315,6 +316,10 @@ impl Online {
             return Verdict::Unknown(Unknown::Nothing { pending: self.lost });
         }
         let verdict = verdict(&self.spec, &self.symbols, self.engine.name(), ended);
+        // An outcome that was missing may be the one that explains it, and makes it replay.
+        let is_settled = matches!(verdict, Verdict::Holds(_)) || !self.spec.ran_out_of_time();
+        let verdict =
+            if is_settled { verdict } else { Verdict::Unknown(Unknown::Time { decided: 0, widest: 0 }) };
         let mut verdict = with_shortfall(verdict, &self.spec);
         let Some(before) = Some(self.before).filter(|before| *before > 0) else { return verdict };
         match &mut verdict {

@@ -117,7 +117,8 @@ pub struct CheckArgs {
     /// all, and 1GiB for each engine that searches
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<usize>,
-    /// Write the order that explains the history, as JSON lines
+    /// Write the order that explains the history, as JSON lines; of several objects the order of each, one after
+    /// another
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,
     /// Print one JSON object a file instead of text

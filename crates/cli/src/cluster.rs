@@ -48,8 +48,8 @@ pub struct ClusterArgs {
     /// A file with the token that all hosts must know; needed where addresses are not of this machine alone
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
-    /// The files share one clock: in files of calls and returns, which have no stamps, events on the same
-    /// line of two files are concurrent
+    /// The files share one clock: in files of calls and returns, which have no stamps, the line of an event is
+    /// its stamp, blank lines and comments counted, and events on the same line of two files are concurrent
     #[arg(long)]
     pub shared_clock: bool,
     /// How far the clock behind a file's stamps may be off, in units of the stamps: `N` for all files,
@@ -143,7 +143,8 @@ fn decide(args: &CheckArgs) -> Result<Exit, Fault> {
 
 /// What is checked, in words: progress is of this run only if they are the same.
 fn of(args: &CheckArgs, parts: &[Part]) -> String {
-    let mut text = format!("{} {:?} {:?}", env!("CARGO_PKG_VERSION"), args.initial, args.partition);
+    let (version, clock) = (env!("CARGO_PKG_VERSION"), args.cluster.shared_clock);
+    let mut text = format!("{version} {:?} {:?} {clock}", args.initial, args.partition);
     for part in parts {
         let about = std::fs::metadata(&part.file).ok();
         let size = about.as_ref().map_or(0, std::fs::Metadata::len);
@@ -189,15 +190,25 @@ pub fn secret(what: &str, path: &Path) -> Result<String, Fault> {
 }
 
 fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
-    let (mut all, mut own): (i64, Vec<(&str, i64)>) = (0, Vec::new());
+    let (mut all, mut own): (Option<i64>, Vec<(&Path, i64)>) = (None, Vec::new());
+    let twice = |of: &str| {
+        Fault::usage(
+            format!("`--clock-error` says twice how far the clock {of} may be off"),
+            "each bound once",
+        )
+    };
     for text in &args.cluster.clock_error {
         let (file, number) = text.rsplit_once('=').map_or((None, text.as_str()), |(file, n)| (Some(file), n));
         let bound = number.parse::<i64>().ok().filter(|bound| *bound >= 0);
         let bound = bound
             .ok_or_else(|| Fault::usage(format!("`--clock-error {text}` is no bound"), "N or FILE=N"))?;
         match file {
-            Some(file) => own.push((file, bound)),
-            None => all = bound,
+            Some(file) if own.iter().any(|(other, _)| *other == Path::new(file)) => {
+                return Err(twice(&format!("of {file}")));
+            }
+            Some(file) => own.push((Path::new(file), bound)),
+            None if all.is_some() => return Err(twice("of all files")),
+            None => all = Some(bound),
         }
     }
     let mut files = BTreeMap::new();
@@ -213,7 +224,8 @@ fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
             None => spec,
         };
         input::spec(&spec, args.initial.as_deref())?;
-        let epsilon = own.iter().find(|(file, _)| *file == path).map_or(all, |(_, bound)| *bound);
+        let epsilon = own.iter().find(|(file, _)| *file == Path::new(&path)).map(|(_, bound)| *bound);
+        let epsilon = epsilon.or(all).unwrap_or(0);
         Ok(Part { file: PathBuf::from(path), spec, epsilon })
     };
     let parts: Result<Vec<Part>, Fault> = args.files.iter().map(&mut part).collect();
@@ -225,9 +237,10 @@ fn parts(args: &CheckArgs) -> Result<Vec<Part>, Fault> {
             return Err(Fault::usage(message, "each part of the history once"));
         }
     }
-    match own.iter().find(|(file, _)| parts.iter().all(|part| part.file != Path::new(file))) {
+    match own.iter().find(|(file, _)| parts.iter().all(|part| part.file != *file)) {
         Some((file, _)) => {
-            Err(Fault::usage(format!("`--clock-error {file}=…` names no file of this run"), ""))
+            let message = format!("`--clock-error {}=…` names no file of this run", file.display());
+            Err(Fault::usage(message, ""))
         }
         None => Ok(parts),
     }
@@ -288,6 +301,7 @@ pub fn resolve() -> Resolve {
 fn feeds(args: &CheckArgs, parts: Vec<Part>, started: Instant) -> Result<Feeds, Fault> {
     let format = input::format(args.format.as_deref())?;
     let mut options = check::read_options(args.partition.as_deref(), format);
+    options.stamped_by_line = args.cluster.shared_clock;
     let limits = Budget {
         deadline: args.time_limit.map(|limit| started + limit),
         memory_bytes: args.memory_limit,
@@ -360,10 +374,24 @@ fn show(args: &CheckArgs, outcome: &Outcome) -> Result<Exit, Fault> {
 }
 
 /// Prints what came out of a run of objects of `spec`.
-pub fn show_as(spec: &str, initial: Option<&str>, as_json: bool, outcome: &Outcome) -> Result<Exit, Fault> {
+pub fn show_as(
+    spec_name: &str,
+    initial: Option<&str>,
+    as_json: bool,
+    outcome: &Outcome,
+) -> Result<Exit, Fault> {
     let (answer, symbols) = outcome.answer();
-    let spec_name = outcome.report.violated.first().map_or(spec, |found| found.spec.as_str());
-    let spec = input::spec(spec_name, initial)?;
+    // One object is violated or unknown, and it has its own; all that are explained have all there are.
+    let report = &outcome.report;
+    let of_one = report.violated.first().or(report.unknown.first()).map(|found| found.spec.as_str());
+    let spec =
+        input::spec(of_one.or(report.specs.first().map(String::as_str)).unwrap_or(spec_name), initial)?;
+    let all = report.specs.join(", ");
+    let spec_name = match of_one {
+        Some(spec_name) => spec_name,
+        None if all.is_empty() => spec_name,
+        None => &all,
+    };
     let shown = Shown {
         file: None,
         spec: &spec,

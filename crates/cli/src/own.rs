@@ -84,6 +84,10 @@ fn read_settings<'a>(file: &str, settings: &'a str) -> Result<Settings<'a>, Faul
     let (mut object, mut sizes) = (None, Vec::new());
     for setting in settings.split(':').filter(|_| !settings.is_empty()) {
         match setting.split_once('=') {
+            Some((size, _)) if sizes.iter().any(|(known, _)| *known == size) => {
+                let message = format!("`{settings}` behind {file} gives the size `{size}` twice");
+                return Err(Fault::usage(message, "each size once"));
+            }
             Some((size, number)) => match number.parse::<i32>() {
                 Ok(number) if (0..=LARGEST_SIZE).contains(&number) => sizes.push((size, number)),
                 _ => {

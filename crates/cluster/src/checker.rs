@@ -331,6 +331,7 @@ impl Checker {
     pub fn finish(&mut self, stopped: bool) -> Report {
         assert!(self.inbox.is_empty(), "the frontier is past everything, so everything was taken");
         let mut report = Report { stopped, troubles: self.troubles.clone(), ..Report::default() };
+        report.specs = self.spec_names.iter().map(|(name, _)| name.clone()).collect();
         report.hottest = self.hottest().map(|(name, count)| (Wire(name.clone()), count));
         for (slot, verdict) in self.verdicts(stopped).into_iter().enumerate() {
             let object = &self.objects[slot];
@@ -454,7 +455,7 @@ impl Checker {
                                 self.world.symbols.intern(item);
                             });
                         }
-                        self.world.specs.push(spec);
+                        self.world.specs.push(spec.until(self.world.deadline));
                         self.spec_names.push(named);
                         self.spec_names.len() - 1
                     }

@@ -33,6 +33,8 @@ pub struct Report {
     pub unknown: Vec<Found>,
     /// How many objects are undecided.
     pub unknowns: u64,
+    /// The specifications of the sources, as these call them.
+    pub specs: Vec<String>,
     /// Engines that decided.
     pub engines: Vec<String>,
     /// The object with the most operations, and how many.
@@ -171,6 +173,7 @@ impl Outcome {
             all.unknowns += report.unknowns;
             all.violated.extend(report.violated);
             all.unknown.extend(report.unknown);
+            all.specs.extend(report.specs);
             all.engines.extend(report.engines);
             all.troubles.extend(report.troubles);
             all.stopped |= report.stopped;
@@ -182,6 +185,8 @@ impl Outcome {
                 all.hottest = report.hottest;
             }
         }
+        all.specs.sort();
+        all.specs.dedup();
         all.engines.sort();
         all.engines.dedup();
         let by_name = |found: &Found| (found.key.0.clone(), found.spec.clone());

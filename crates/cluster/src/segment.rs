@@ -51,11 +51,16 @@ pub fn explore(
     let question = RowsQuestion::new(spec, rows, symbols, precedes);
     let mut ends: Vec<State> = Vec::new();
     let walked = walk(&question, starts.iter().cloned(), |event| match event {
+        // After the deadline a specification of the user's own says nothing any more: not what it said before.
+        Event::Step(_) | Event::Explained(_) if spec.ran_out_of_time() => ControlFlow::Break(()),
         Event::Step(spent) if spent.arrivals > MOST_CONFIGS => ControlFlow::Break(()),
         Event::Explained(way) => {
             let order: Vec<usize> = way.order().collect();
             let (start, end) = (way.states().next(), way.end());
             let replayed = start.and_then(|start| replays(spec, start, rows, symbols, &order, clocks));
+            if spec.ran_out_of_time() {
+                return ControlFlow::Break(());
+            }
             assert!(
                 replayed.is_some() && replayed.as_ref() == end,
                 "an order of a segment did not replay to the state it was found with"
@@ -66,6 +71,7 @@ pub fn explore(
         Event::Step(_) | Event::Refused { .. } | Event::End(_) => ControlFlow::Continue(()),
     });
     match walked {
+        Walked::Whole if spec.ran_out_of_time() => Ends::TooMany,
         Walked::Whole => Ends::States(ends),
         Walked::Ended => Ends::TooMany,
     }

@@ -16,7 +16,7 @@ pub(crate) use self::rows::Packing;
 pub use self::rows::Rows;
 
 /// Of all that follows: two hosts with different ones do not understand each other.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Rows of one source for one worker.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -20,7 +20,9 @@ pub fn render(shown: &Shown<'_>, style: Style) -> String {
         text += &drawing(shown, example, style);
         text.push('\n');
     }
-    if !matches!(shown.answer.verdict, Verdict::Unknown(Unknown::Nothing { .. })) {
+    // Where no engine knows the specification, none was at work.
+    let has_engine = !shown.answer.engine.is_empty();
+    if has_engine && !matches!(shown.answer.verdict, Verdict::Unknown(Unknown::Nothing { .. })) {
         let _ = writeln!(text, "  {}", how(shown.answer));
     }
     let completed = shown.answer.operations - shown.answer.pending;

@@ -134,6 +134,9 @@ pub struct ReadOptions {
     pub key_field: Option<String>,
     /// Is every value of an event a pair `[key value]`, as `jepsen.independent` writes them?
     pub independent: bool,
+    /// Is the stamp of an event the line it begins in, rather than its number? For files whose lines one clock
+    /// numbered.
+    pub stamped_by_line: bool,
     /// Who is asked whether to read on.
     pub guard: Guard,
 }

@@ -17,6 +17,8 @@ use std::fmt::{self, Debug};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 pub use several::Undetermined;
 
@@ -39,6 +41,17 @@ pub trait OwnSpec: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Everything `call` may answer in `state`, with the state after it. Nothing: the operation has to wait.
     /// More than one: a choice. Answers may repeat: then what an operation answered leaves open where it led.
     fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)>;
+
+    /// The same, if it is known by `until`; `None` where the time is up first. Whoever can stop in the middle of
+    /// a call should; this asks before it.
+    fn outcomes_until(
+        &self,
+        state: &OwnState,
+        call: Call<'_>,
+        until: Instant,
+    ) -> Option<Vec<(Value, OwnState)>> {
+        (Instant::now() <= until).then(|| self.outcomes(state, call))
+    }
 
     /// May an operation lead to several states with one answer? Then no operation only looks: an answer that says
     /// which of the states it was rules out the others. Saying `true` is always right.
@@ -148,11 +161,47 @@ impl Debug for OwnState {
 /// A specification of one's own among the settings of a [`Builtin`](crate::Builtin): the same one if it is
 /// the same place in memory.
 #[derive(Clone)]
-pub(crate) struct Shared(pub Arc<dyn OwnSpec>);
+pub(crate) struct Shared {
+    pub spec: Arc<dyn OwnSpec>,
+    until: Option<Until>,
+}
+
+/// When a check is over, and whether its specification was asked for more after that.
+#[derive(Clone)]
+struct Until {
+    moment: Instant,
+    was_missed: Arc<AtomicBool>,
+}
+
+impl Shared {
+    pub fn new(spec: Arc<dyn OwnSpec>) -> Shared {
+        Shared { spec, until: None }
+    }
+
+    /// The same, for one check that is over at `deadline`, if it ever is.
+    pub fn until(&self, deadline: Option<Instant>) -> Shared {
+        let until = deadline.map(|moment| Until { moment, was_missed: Arc::default() });
+        Shared { spec: Arc::clone(&self.spec), until }
+    }
+
+    /// What a call may answer in one state of the specification; nothing after the deadline.
+    pub fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)> {
+        let Some(until) = &self.until else { return self.spec.outcomes(state, call) };
+        self.spec.outcomes_until(state, call, until.moment).unwrap_or_else(|| {
+            until.was_missed.store(true, Ordering::Relaxed);
+            Vec::new()
+        })
+    }
+
+    /// Was anything asked for after the deadline?
+    pub fn ran_out_of_time(&self) -> bool {
+        self.until.as_ref().is_some_and(|until| until.was_missed.load(Ordering::Relaxed))
+    }
+}
 
 impl PartialEq for Shared {
     fn eq(&self, other: &Shared) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.spec, &other.spec)
     }
 }
 
@@ -160,6 +209,6 @@ impl Eq for Shared {}
 
 impl Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.spec.fmt(f)
     }
 }

@@ -31,6 +31,8 @@ pub enum Shape {
     Text,
     /// A list of two values.
     Pair,
+    /// A list of two values, the first of them no null: a key and what belongs to it.
+    Entry,
     /// A list of two values, the first of them the number of a cell, below [`CELLS`].
     Cell,
     /// A list.
@@ -55,6 +57,7 @@ impl Shape {
             Shape::Done => matches!(value, Value::Null | Value::Bool(_)),
             Shape::Text => matches!(value, Value::Str(_)),
             Shape::Pair => value.as_pair().is_some(),
+            Shape::Entry => matches!(value.as_pair(), Some((key, _)) if !key.is_null()),
             Shape::Cell => matches!(value.as_pair(), Some((Value::Int(0..CELLS), _))),
             Shape::List => matches!(value, Value::List(_)),
             Shape::Own(form) => form.admits(value),
@@ -82,6 +85,7 @@ impl Shape {
             Shape::Done => "null, true or false",
             Shape::Text => "text",
             Shape::Pair => "a list of two values",
+            Shape::Entry => "a list of a key, which is not null, and a value",
             Shape::Cell => "a list of a cell from 0 to 65535 and a value",
             Shape::List => "a list",
             Shape::Own(form) => return form.expected().into(),

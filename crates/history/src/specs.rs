@@ -17,6 +17,9 @@ mod start;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
+
+use rustc_hash::FxHashSet;
 
 use crate::operation::{OpCode, ProcessId};
 use crate::own::{OwnSpec, OwnState, Shared, Undetermined, several};
@@ -115,6 +118,9 @@ pub enum State {
     Own(OwnState),
 }
 
+/// So many states are compared one by one; more are hashed.
+const FEW: usize = 16;
+
 /// What an operation may answer, and the state after it. A result of `None` stands for any.
 pub(crate) type Outcomes = Vec<(Value, State)>;
 
@@ -132,13 +138,27 @@ impl Builtin {
     /// A specification that is not built in.
     pub fn own(spec: Arc<dyn OwnSpec>) -> Builtin {
         let signature = spec.signature().clone();
-        let own = Some(Shared(spec));
+        let own = Some(Shared::new(spec));
         Builtin { kind: Kind::Own, capacity: None, spurious: false, initial: Value::Null, signature, own }
     }
 
     /// The specification that is not built in, if it is one.
     pub fn as_own(&self) -> Option<&dyn OwnSpec> {
-        self.own.as_ref().map(|own| &*own.0)
+        self.own.as_ref().map(|own| &*own.spec)
+    }
+
+    /// The same specification for one check that is over at `deadline`. One that is not built in may take any
+    /// time to say what an operation may answer: after the deadline it says nothing, and then
+    /// [`Builtin::ran_out_of_time`].
+    #[must_use]
+    pub fn until(&self, deadline: Option<Instant>) -> Builtin {
+        Builtin { own: self.own.as_ref().map(|own| own.until(deadline)), ..self.clone() }
+    }
+
+    /// Was it asked after the deadline of [`Builtin::until`]? Then outcomes are missing: what nothing explains
+    /// may have an explanation.
+    pub fn ran_out_of_time(&self) -> bool {
+        self.own.as_ref().is_some_and(Shared::ran_out_of_time)
     }
 
     /// What the object holds in a state, as the specification's own view says; `None` where it says nothing.
@@ -214,7 +234,7 @@ impl Builtin {
 
     /// Every result the operation may give in `state`, with the state after it.
     pub fn outcomes(&self, state: &State, call: Call<'_>) -> Vec<(Value, State)> {
-        if let (Some(own), State::Own(state)) = (self.as_own(), state) {
+        if let (Some(own), State::Own(state)) = (&self.own, state) {
             let told = several::outcomes(own, state, call).into_iter();
             return told.map(|(answer, after)| (answer, State::Own(after))).collect();
         }
@@ -280,14 +300,25 @@ impl Spec for Builtin {
         if let (Kind::Snapshot, codes::snapshot::SCAN, State::Sequence(cells)) = (self.kind, call.op, state) {
             return snapshot::scan_fits(cells, result).then(|| state.clone());
         }
-        if let (Some(own), State::Own(state)) = (self.as_own(), state) {
+        if let (Some(own), State::Own(state)) = (&self.own, state) {
             return several::step(own, state, call, result).map(State::Own);
         }
         self.outcomes(state, call).into_iter().find(|(answer, _)| answer == result).map(|(_, next)| next)
     }
 
     fn step_pending(&self, state: &State, call: Call<'_>, next: &mut Vec<State>) {
-        for (_, after) in self.outcomes(state, call) {
+        let outcomes = self.outcomes(state, call);
+        if next.len() + outcomes.len() > FEW {
+            let mut met: FxHashSet<State> = next.iter().cloned().collect();
+            next.extend(
+                outcomes
+                    .into_iter()
+                    .map(|(_, after)| after)
+                    .filter(|after| after != state && met.insert(after.clone())),
+            );
+            return;
+        }
+        for (_, after) in outcomes {
             if after != *state && !next.contains(&after) {
                 next.push(after);
             }

@@ -18,10 +18,12 @@
 //! `assert` that does not hold and the `unlock` of a lock that the caller does not hold are no mistakes of
 //! the specification: they say that the operation cannot happen here.
 
+mod start;
 mod words;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 use linpoint_history::specs::SpecError;
 use linpoint_history::symbols::show_process;
@@ -32,10 +34,10 @@ use linpoint_lang::interp::{ErrorKind, Machine, RunError, State};
 use linpoint_lang::program::{OpId, Operation, Word};
 use linpoint_lang::span::line_column;
 use linpoint_lang::{Program, Specification};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
-use crate::sequential::{Missing, asks_who_calls, ends, is_deterministic, only_looks};
+use crate::sequential::{Missing, asks_who_calls, ends_until, is_deterministic, only_looks};
 use words::Words;
 
 /// Why a program cannot be a specification of histories.
@@ -57,6 +59,16 @@ pub enum Unfit {
     Operations {
         /// How many.
         count: usize,
+    },
+    /// It starts with the first thread somewhere, and who is first in a history is a matter of where one looks.
+    #[error("line {line}: {what} the first thread, and a history has none; {instead}")]
+    FirstThread {
+        /// Where.
+        line: usize,
+        /// What is, or begins as, the first thread.
+        what: String,
+        /// What to write.
+        instead: String,
     },
     /// It has no initial state.
     #[error("the specification cannot start: {0}")]
@@ -111,6 +123,10 @@ impl BlockSpec {
         if !(1..=255).contains(&count) {
             return Err(Unfit::Operations { count });
         }
+        if let Some((span, what, instead)) = start::first_thread(&program) {
+            let (line, _) = line_column(text, span.start as usize);
+            return Err(Unfit::FirstThread { line, what, instead });
+        }
         let program: &'static Program = Box::leak(Box::new(program));
         let machine = Machine::new(program, 1);
         machine.initial().map_err(|error| Unfit::Start(error.kind))?;
@@ -158,6 +174,41 @@ impl BlockSpec {
         Some(Cow::Borrowed(&room[..slots.len()]))
     }
 
+    /// Every outcome of a call; `None` where the deadline came first.
+    fn work_out(
+        &self,
+        state: &OwnState,
+        call: Call<'_>,
+        deadline: Option<Instant>,
+    ) -> Option<Vec<(Value, OwnState)>> {
+        let Some(before) = state.inside::<State>() else { return Some(Vec::new()) };
+        let mut room = [0; FEW_ARGUMENTS];
+        let Some(arguments) = self.arguments(call, &mut room) else { return Some(Vec::new()) };
+        let op = OpId(u16::from(call.op.0));
+        // Then the state after it is the one before.
+        let only_looks = self.only_looks[usize::from(call.op.0)] && !self.leaves_open;
+        let found = match self.by_caller {
+            true => ends_until(&self.machine_of(call.process), before.clone(), op, &arguments, 0, deadline),
+            false => ends_until(&self.machine, before.clone(), op, &arguments, 0, deadline),
+        };
+        let operation = self.program().operation(op);
+        match &found.missing {
+            Some(Missing::Time) => return None,
+            Some(missing) => self.note(&operation.name, missing),
+            None => {}
+        }
+        let mut ends = found.ends;
+        if ends.len() > 1 {
+            let mut met: FxHashSet<(Vec<Word>, State)> = FxHashSet::default();
+            ends.retain(|end| met.insert(end.clone()));
+        }
+        let outcome = |(answer, after): (Vec<Word>, State)| {
+            let answer = words::answer(&self.words, self.program(), &operation.result, &answer);
+            (answer, if only_looks { state.clone() } else { OwnState::new(after) })
+        };
+        Some(ends.into_iter().map(outcome).collect())
+    }
+
     /// The machine in which `process` calls.
     fn machine_of(&self, process: ProcessId) -> Arc<Machine<'static>> {
         let read = self.callers.read().unwrap_or_else(PoisonError::into_inner);
@@ -175,6 +226,8 @@ impl BlockSpec {
 
     fn note(&self, operation: &str, missing: &Missing) {
         let what = match missing {
+            // Of one check, and not of the specification.
+            Missing::Time => return,
             Missing::Steps => {
                 format!("`{operation}` of the specification takes too many steps to be worked out")
             }
@@ -203,30 +256,16 @@ impl OwnSpec for BlockSpec {
     }
 
     fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)> {
-        let Some(before) = state.inside::<State>() else { return Vec::new() };
-        let mut room = [0; FEW_ARGUMENTS];
-        let Some(arguments) = self.arguments(call, &mut room) else { return Vec::new() };
-        let op = OpId(u16::from(call.op.0));
-        // Then the state after it is the one before.
-        let only_looks = self.only_looks[usize::from(call.op.0)] && !self.leaves_open;
-        let found = match self.by_caller {
-            true => ends(&self.machine_of(call.process), before.clone(), op, &arguments, 0),
-            false => ends(&self.machine, before.clone(), op, &arguments, 0),
-        };
-        let operation = self.program().operation(op);
-        if let Some(missing) = &found.missing {
-            self.note(&operation.name, missing);
-        }
-        let mut outcomes: Vec<(Value, OwnState)> = Vec::with_capacity(found.ends.len());
-        for (answer, after) in found.ends {
-            let answer = words::answer(&self.words, self.program(), &operation.result, &answer);
-            let after = if only_looks { state.clone() } else { OwnState::new(after) };
-            let outcome = (answer, after);
-            if !outcomes.contains(&outcome) {
-                outcomes.push(outcome);
-            }
-        }
-        outcomes
+        self.work_out(state, call, None).unwrap_or_default()
+    }
+
+    fn outcomes_until(
+        &self,
+        state: &OwnState,
+        call: Call<'_>,
+        until: Instant,
+    ) -> Option<Vec<(Value, OwnState)>> {
+        self.work_out(state, call, Some(until))
     }
 
     fn leaves_open(&self) -> bool {

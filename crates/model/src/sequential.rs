@@ -1,12 +1,17 @@
 //! A `spec` of the algorithm language, run one operation at a time.
 
+use std::time::Instant;
+
 use linpoint_lang::Program;
 use linpoint_lang::interp::{Choices, Machine, Outcome, RunError, State};
-use linpoint_lang::program::{Action, Exit, Expr, OpId, Place, Word};
+use linpoint_lang::program::{Action, Edge, Exit, Expr, OpId, Place, Word};
 use rustc_hash::FxHashSet;
 
 /// More steps than this of one operation are not tried.
 const MAX_STEPS: usize = 200_000;
+
+/// So many steps are taken before the clock is looked at again.
+const STEPS_BETWEEN_LOOKS: usize = 256;
 
 /// So many steps are taken before states are noted.
 const UNNOTED_STEPS: usize = 16;
@@ -25,6 +30,8 @@ pub(crate) struct Ends {
 pub(crate) enum Missing {
     /// It takes more steps than are tried.
     Steps,
+    /// The time is up.
+    Time,
     /// A step that cannot be taken.
     Error(RunError),
 }
@@ -33,20 +40,32 @@ impl Missing {
     /// Is it a limit of ours, and nothing that the specification does wrong?
     pub fn is_limit(&self) -> bool {
         match self {
-            Missing::Steps => true,
+            Missing::Steps | Missing::Time => true,
             Missing::Error(error) => error.kind.is_limit(),
         }
     }
 }
 
 /// Every way in which an operation can end that is called in a state.
-pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[Word], thread: usize) -> Ends {
+pub(crate) fn ends(machine: &Machine<'_>, before: State, op: OpId, args: &[Word], thread: usize) -> Ends {
+    ends_until(machine, before, op, args, thread, None)
+}
+
+/// The same, as far as it is known at a deadline.
+pub(crate) fn ends_until(
+    machine: &Machine<'_>,
+    mut before: State,
+    op: OpId,
+    args: &[Word],
+    thread: usize,
+    deadline: Option<Instant>,
+) -> Ends {
     machine.call(&mut before, thread, op, args);
     let mut found = Ends { ends: Vec::new(), missing: None };
     // Ways meet again, and a loop may come back to where it was. The first few steps are not noted: most
     // operations have no more, and taking one of them twice does no harm.
     let mut met: FxHashSet<State> = FxHashSet::default();
-    let (mut open, mut steps) = (vec![before], 0);
+    let (mut open, mut steps) = (vec![before], 0usize);
     while let Some(mut state) = open.pop() {
         let Some(pc) = machine.pc(&state, thread) else { continue };
         let edges = &machine.program.node(pc).edges;
@@ -55,6 +74,12 @@ pub(crate) fn ends(machine: &Machine<'_>, mut before: State, op: OpId, args: &[W
             let is_last = edge + 1 == edges.len() && has_one_way(actions);
             let mut choices = Choices::default();
             loop {
+                if steps.is_multiple_of(STEPS_BETWEEN_LOOKS)
+                    && deadline.is_some_and(|end| Instant::now() > end)
+                {
+                    found.missing = Some(Missing::Time);
+                    return found;
+                }
                 steps += 1;
                 if steps > MAX_STEPS {
                     found.missing = Some(Missing::Steps);
@@ -143,23 +168,25 @@ pub(crate) fn only_looks(block: &Program, op: OpId) -> bool {
 /// alone.
 #[must_use]
 pub fn asks_who_calls(block: &Program) -> bool {
-    let mut edges = block.nodes.iter().flat_map(|node| &node.edges);
-    edges.any(|edge| {
-        let returned = match &edge.exit {
-            Exit::Return(values) => values.iter().any(says_me),
-            Exit::Goto(_) => false,
-        };
-        returned
-            || edge.actions.iter().any(|action| match action {
-                Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => says_me(e),
-                Action::Assign(place, e) => says_me(e) || found_by_me(place),
-                Action::Choose(_, lo, hi) => says_me(lo) || says_me(hi),
-                Action::Prophecy(_, resolved) => resolved.iter().any(says_me),
-                Action::New { fields, .. } => fields.iter().any(|(_, e)| says_me(e)),
-                Action::Lock(_) | Action::Unlock(_) => true,
-                Action::Mark(_) | Action::Claim(_) => false,
-            })
-    })
+    block.nodes.iter().flat_map(|node| &node.edges).any(edge_asks_who_calls)
+}
+
+/// The same of one step.
+pub(crate) fn edge_asks_who_calls(edge: &Edge) -> bool {
+    let returned = match &edge.exit {
+        Exit::Return(values) => values.iter().any(says_me),
+        Exit::Goto(_) => false,
+    };
+    returned
+        || edge.actions.iter().any(|action| match action {
+            Action::Assume(e) | Action::Assert(e, _) | Action::Free(e) => says_me(e),
+            Action::Assign(place, e) => says_me(e) || found_by_me(place),
+            Action::Choose(_, lo, hi) => says_me(lo) || says_me(hi),
+            Action::Prophecy(_, resolved) => resolved.iter().any(says_me),
+            Action::New { fields, .. } => fields.iter().any(|(_, e)| says_me(e)),
+            Action::Lock(_) | Action::Unlock(_) => true,
+            Action::Mark(_) | Action::Claim(_) => false,
+        })
 }
 
 fn says_me(e: &Expr) -> bool {

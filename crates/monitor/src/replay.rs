@@ -67,6 +67,10 @@ impl<R: Read> Follower<R> {
             let Some(frame) = self.reader.next_frame()? else { break };
             went = true;
             match frame {
+                Frame::Object(object, description) if self.names.contains_key(&object) => {
+                    let known = self.names[&object].clone();
+                    self.short.push(Shortfall::Twice { object: known, again: description.name });
+                }
                 Frame::Object(object, description) => {
                     self.read.entry(object).or_default();
                     self.names.insert(object, description.name.clone());

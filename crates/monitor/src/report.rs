@@ -78,6 +78,13 @@ pub enum Shortfall {
         /// Records.
         records: u64,
     },
+    /// The log registers an object under a number that another has: nobody knows whose its records are.
+    Twice {
+        /// The name of the first.
+        object: String,
+        /// The name of the other.
+        again: String,
+    },
     /// The log says that there are more, or fewer, objects.
     Objects {
         /// Objects that were read.
@@ -350,6 +357,9 @@ impl fmt::Display for Shortfall {
             ),
             Shortfall::Strays { records } => {
                 write!(f, "{records} records are about objects that nobody registered, and were not judged")
+            }
+            Shortfall::Twice { object, again } => {
+                write!(f, "{object} and {again} are registered under one number, so nobody knows whose records these are")
             }
             Shortfall::Objects { read, written } => {
                 write!(f, "{read} objects were judged, and the log says that there are {written}")

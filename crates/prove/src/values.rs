@@ -52,6 +52,7 @@ pub fn fit(program: &Program, spec: &Builtin) -> Result<(), String> {
             | Shape::OptionalInt
             | Shape::Text
             | Shape::Pair
+            | Shape::Entry
             | Shape::Cell
             | Shape::List
             | Shape::Own(_) => true,
@@ -72,6 +73,7 @@ pub fn fit(program: &Program, spec: &Builtin) -> Result<(), String> {
             | Shape::Done
             | Shape::Text
             | Shape::Pair
+            | Shape::Entry
             | Shape::Cell
             | Shape::List => true,
             // A program of the language names built-in specifications only, or brings its own block.

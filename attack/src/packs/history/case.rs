@@ -180,7 +180,7 @@ fn argument(name: &str, shape: Shape, pool: &[Value], rng: &mut Rng) -> Value {
         Shape::Bool | Shape::Done => Value::Bool(rng.chance(0.5)),
         Shape::Text => Value::text(rng.pick::<&str>(&["", "a", "b"])),
         Shape::Cell => Value::list([Value::Int(rng.below(3) as i64), one(rng)]),
-        Shape::Pair => Value::list([one(rng), one(rng)]),
+        Shape::Pair | Shape::Entry => Value::list([one(rng), one(rng)]),
         Shape::List => Value::list([one(rng)]),
         Shape::Any if name == "append" => Value::text(rng.pick::<&str>(&["", "a", "b"])),
         Shape::Item | Shape::Any => one(rng),

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use linpoint_history::formats::guard::{self, Reached};
-use linpoint_history::{Symbols, Unknown, Verdict};
+use linpoint_history::{Builtin, Symbols, Unknown, Verdict};
 
 use super::{Answer, CheckError};
 use crate::engine::Limit;
@@ -26,15 +26,23 @@ pub(super) fn limited(limit: Limit, read: u64, symbols: &Symbols, started: Insta
     }
 }
 
-/// A reader that stopped at a limit has found nothing wrong with the history.
+/// A reader that stopped at a limit has found nothing wrong with the history; nor has a check whose specification
+/// was stopped by it.
 pub(super) fn or_limit(
     found: Result<Answer, CheckError>,
+    spec: &Builtin,
     read: u64,
     symbols: &Symbols,
     started: Instant,
 ) -> Result<Answer, CheckError> {
     let reached = match &found {
         Err(CheckError::Input(diagnostic)) => guard::reached(diagnostic),
+        // What nothing explained, or did not replay, may be so only because of outcomes that were missing.
+        Err(CheckError::Bug { .. }) | Ok(Answer { verdict: Verdict::Violated(_), .. })
+            if spec.ran_out_of_time() =>
+        {
+            Some(Reached::Time)
+        }
         _ => None,
     };
     match reached {

@@ -55,7 +55,7 @@ fn calls(spec: &Builtin, values: i64) -> Vec<(OpCode, Value)> {
     for (code, decl) in spec.signature().operations.iter().enumerate() {
         let args: Vec<Value> = match decl.arg {
             Shape::Unit => vec![Value::Null],
-            Shape::Pair | Shape::Cell => {
+            Shape::Pair | Shape::Entry | Shape::Cell => {
                 let firsts = numbers()
                     .filter(|_| spec.kind != Kind::Map || values < 2)
                     .chain((spec.kind == Kind::Map && values >= 2).then_some(Value::Int(0)));

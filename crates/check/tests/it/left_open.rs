@@ -2,6 +2,8 @@
 //! search that goes from state to state.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use linpoint_check::decide::Options;
 use linpoint_check::engine::Budget;
@@ -9,8 +11,8 @@ use linpoint_check::frontier::{self, Decision};
 use linpoint_check::{brute, check_rows};
 use linpoint_history::rng::Rng;
 use linpoint_history::{
-    Builtin, Call, History, OpCode, OpDecl, Operation, OwnSpec, OwnState, Shape, Signature, Spec, Value,
-    Verdict,
+    Builtin, Call, History, OpCode, OpDecl, Operation, OwnSpec, OwnState, Shape, Signature, Spec, Unknown,
+    Value, Verdict,
 };
 
 /// A number below 4 that is shaken, moved on and read.
@@ -143,4 +145,89 @@ fn engines_agree_with_a_search_from_state_to_state() {
         }
     }
     assert!(held > 150 && held < 1350, "{held} of {judged} hold");
+}
+
+/// A number that takes its time: each answer comes after [`Slow::PAUSE`].
+#[derive(Debug)]
+struct Slow {
+    cup: Cup,
+    asked: AtomicU64,
+}
+
+impl Slow {
+    /// Longer than the limit below: after one answer the time is up, on any machine.
+    const PAUSE: Duration = Duration::from_millis(60);
+    const LIMIT: Duration = Duration::from_millis(50);
+
+    fn new() -> Arc<Slow> {
+        Arc::new(Slow { cup: Cup::new(), asked: AtomicU64::new(0) })
+    }
+}
+
+impl OwnSpec for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn signature(&self) -> &Signature {
+        self.cup.signature()
+    }
+
+    fn initial(&self) -> OwnState {
+        self.cup.initial()
+    }
+
+    fn outcomes(&self, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Slow::PAUSE);
+        self.cup.outcomes(state, call)
+    }
+}
+
+/// So many operations, one after another, with the answers of a cup that is only moved on.
+fn moved_on(history: &mut History, count: u8, last: i64) {
+    let process = history.symbols.process(&Value::Int(1));
+    for number in 0..count {
+        let mut row = Operation::new(process, OpCode(NEXT));
+        row.call = i64::from(number) * 2;
+        row.ret = row.call + 1;
+        row.result = history.symbols.intern(&Value::Null);
+        history.operations.push(row);
+    }
+    let mut row = Operation::new(process, OpCode(READ));
+    (row.call, row.ret) = (1000, 1001);
+    row.result = history.symbols.intern(&Value::Int(last));
+    history.operations.push(row);
+}
+
+/// After the time limit a specification is not asked any more, by any engine, and what was not answered is no
+/// violation.
+#[test]
+fn a_slow_specification_is_not_asked_after_the_time_limit() {
+    use linpoint_check::portfolio::Choice;
+    let choices = [Choice::Auto, Choice::Metastate, Choice::Search, Choice::Brute];
+    for (choice, last) in choices.into_iter().flat_map(|choice| [(choice, 0), (choice, 3)]) {
+        let (slow, mut history) = (Slow::new(), History::new());
+        moved_on(&mut history, 40, last);
+        let spec = Builtin::own(slow.clone());
+        let options = Options { choice, threads: 1, time_limit: Some(Slow::LIMIT), ..Options::default() };
+        let answer =
+            check_rows(history.operations, &spec, &mut history.symbols, &options).expect("an answer");
+        assert!(
+            matches!(answer.verdict, Verdict::Unknown(Unknown::Time { .. })),
+            "{choice:?}: {:?}",
+            answer.verdict
+        );
+        // An answer that was on its way when the time was up still comes.
+        assert!(slow.asked.load(Ordering::Relaxed) <= 2, "{choice:?}: {:?}", slow.asked);
+        // The next check has time of its own.
+        let fresh = spec.until(None);
+        assert!(!fresh.ran_out_of_time());
+    }
+    let (slow, mut history) = (Slow::new(), History::new());
+    moved_on(&mut history, 2, 2);
+    let options = Options { threads: 1, ..Options::default() };
+    let spec = Builtin::own(slow);
+    let answer = check_rows(history.operations, &spec, &mut history.symbols, &options).expect("an answer");
+    assert!(matches!(answer.verdict, Verdict::Holds(_)), "{:?}", answer.verdict);
 }

@@ -119,7 +119,7 @@ pub fn argument(spec: &Builtin, op: OpCode, rng: &mut Rng, number: i64) -> Value
     match spec.signature().decl(op).arg {
         Shape::Unit => Value::Null,
         Shape::Cell => Value::list([Value::Int(rng.below(2) as i64), Value::Int(number)]),
-        Shape::Pair => {
+        Shape::Pair | Shape::Entry => {
             let first = rng.below(3) as i64;
             let first = if matches!(spec.kind, Kind::CasRegister | Kind::RmwRegister) && first == 2 {
                 Value::Null

@@ -166,3 +166,86 @@ fn names_of_one_specification_are_one_object() {
     let ran = check(&["--merge", &format!("{first}@lock"), &format!("{second}@Lock")]);
     assert_eq!(ran.code, 1, "{} {}", ran.out, ran.err);
 }
+
+/// What is told is of the specification that was used, whatever `--spec` says.
+#[test]
+fn the_specification_of_a_part_is_named() {
+    let register = file("s-r.jsonl", r#"{"process":1,"op":"write","arg":1,"call":1,"return":2}"#);
+    let queue = file("s-q.jsonl", r#"{"process":2,"op":"enqueue","arg":1,"call":1,"return":2}"#);
+    let said = |args: &[&str]| {
+        let mut all = vec!["check", "--spec", "stack", "--merge"];
+        all.extend(args);
+        let ran = linpoint(&all, b"");
+        assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
+        all.push("--json");
+        let json: serde_json::Value = serde_json::from_str(&linpoint(&all, b"").out).expect("JSON");
+        (ran.out.lines().next().unwrap_or_default().to_owned(), json["spec"].clone())
+    };
+    let (register, queue) = (format!("{register}@register"), format!("{queue}@queue"));
+    let (line, spec) = said(&[&register]);
+    assert!(line.starts_with("linearizable: 1 operation of `register`"), "{line}");
+    assert_eq!(spec, "register");
+    let (line, spec) = said(&[&register, &queue]);
+    assert!(line.starts_with("linearizable: 2 operations of `queue, register`"), "{line}");
+    assert_eq!(spec, "queue, register");
+}
+
+/// A shared clock numbers lines: what is written between the events counts as well.
+#[test]
+fn lines_are_the_clock_that_files_share() {
+    let write = r#"{:process 1, :type :invoke, :f :write, :value 5}
+{:process 1, :type :ok, :f :write, :value 5}
+"#;
+    let read = |value: &str| {
+        format!(
+            "{{:process 2, :type :invoke, :f :read, :value nil}}\n{{:process 2, :type :ok, :f :read, :value {value}}}\n"
+        )
+    };
+    let check = |first: &str, second: &str| {
+        let (first, second) = (file("c-1.edn", first), file("c-2.edn", second));
+        linpoint(&["check", "--spec", "register", "--merge", "--shared-clock", &first, &second], b"")
+    };
+    // Side by side: the read may come first. A line later it begins where the write ends, and so it may.
+    assert_eq!(check(write, &read("nil")).code, 0);
+    assert_eq!(check(write, &format!("\n{}", read("nil"))).code, 0);
+    for before in ["\n\n", "; one\n; two\n", "\n{:process :nemesis, :type :info, :f :kill, :value nil}\n"] {
+        let ran = check(write, &format!("{before}{}", read("nil")));
+        assert_eq!(ran.code, 1, "{before:?}: {}{}", ran.out, ran.err);
+        assert_eq!(check(write, &format!("{before}{}", read("5"))).code, 0);
+    }
+    // The same in JSON, where blank lines are all there is besides.
+    let json = |kind: &str, process: u8, op: &str, value: &str| {
+        format!(r#"{{"process":{process},"type":"{kind}","op":"{op}","value":{value}}}"#)
+    };
+    let write = [json("invoke", 1, "write", "5"), json("ok", 1, "write", "5")].join("\n");
+    let read = [json("invoke", 2, "read", "null"), json("ok", 2, "read", "null")].join("\n");
+    assert_eq!(check(&write, &format!("\n{read}")).code, 0);
+    assert_eq!(check(&write, &format!("\n\n{read}")).code, 1);
+    // Two events in one line have one moment, and nobody said so.
+    let ran =
+        check("{:process 1, :type :invoke, :f :write, :value 5} {:process 1, :type :ok, :f :write}", "");
+    assert!(ran.code == 2 && ran.err.contains("H026"), "{}{}", ran.out, ran.err);
+    let ran = check("{:process :nemesis, :type :info, :f :kill} {:process 1, :type :invoke, :f :read}", "");
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn a_bound_of_a_clock_is_given_once() {
+    let (writes, stale) = (file("b-writes.jsonl", WRITES), file("b-stale.jsonl", STALE));
+    let own = |bound: u8| format!("{stale}={bound}");
+    let mut all = vec!["--merge", &writes, &stale];
+    let said = |bounds: [&str; 2]| {
+        all.truncate(3);
+        bounds.into_iter().for_each(|bound| all.extend(["--clock-error", bound]));
+        check(&all)
+    };
+    let mut said = said;
+    let (small, large) = (own(4), own(30));
+    for bounds in [["4", "30"], ["30", "4"], ["4", "4"], [&small, &large], [&large, &small]] {
+        let ran = said(bounds);
+        assert!(ran.code == 2 && ran.err.contains("says twice"), "{bounds:?}: {}{}", ran.out, ran.err);
+    }
+    // One for all and one for this file are two bounds.
+    assert_eq!(said(["4", &large]).code, 3);
+    assert_eq!(said(["30", &small]).code, 3);
+}

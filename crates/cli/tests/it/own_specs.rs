@@ -71,6 +71,7 @@ fn what_cannot_be_a_specification_is_refused() {
     let limiter = "corpus/specs/rate-limiter.lin";
     refused(&format!("{limiter}:N=3"), b"", "no size `N`");
     refused(&format!("{limiter}:CAPACITY=x"), b"", "a size is a number");
+    refused(&format!("{limiter}:CAPACITY=3:CAPACITY=2"), b"", "gives the size `CAPACITY` twice");
     refused(&format!("{limiter}:Other"), b"", "no specification `Other`");
     let bounded = spec("bounded.lin", "spec X {\n  op f(i: 0..3) {\n  }\n}\n");
     refused(&bounded, br#"{"process":1,"op":"f","arg":3,"call":1,"return":2}"#, "an integer from 0 to 2");
@@ -78,6 +79,66 @@ fn what_cannot_be_a_specification_is_refused() {
     refused(&colour, br#"{"process":1,"op":"f","arg":"green","call":1,"return":2}"#, r#""red" or "blue""#);
     let ran = linpoint(&["check", "-", "--spec", limiter, "--initial", "3"], b"");
     assert!(ran.code == 2 && ran.err.contains("it says itself where it starts"), "{}", ran.err);
+}
+
+/// Who is first among the processes of a history depends on where one looks: no specification may start with it.
+#[test]
+fn nothing_starts_as_the_first_thread() {
+    let body = "  op mine() -> bool {\n    return o == me\n  }\n  op take() {\n    o = me\n  }\n}\n";
+    let fields = "  op mine() -> bool {\n    return slots[0].who == me\n  }\n}\n";
+    let made = "spec T {\n  struct R { who: thread, n: int }\n  shared r: *R\n  op make() -> bool {\n    \
+                r = new R { n: 1 }\n    return r.who == me\n  }\n}\n";
+    let array = "  op mine() -> bool {\n    return o[1] == me\n  }\n}\n";
+    let cases = [
+        (format!("spec T {{\n  shared o: thread\n{body}"), "line 2: `o` starts as", "`o: thread? = none`"),
+        (
+            format!("spec T {{\n  shared o: [thread; 2]\n{array}"),
+            "line 2: `o` starts as",
+            "`o: [thread?; …]`",
+        ),
+        (
+            format!("spec T {{\n  struct R {{ who: thread }}\n  shared slots: [R; 2]\n{fields}"),
+            "field `who` of `slots` starts as",
+            "`who: thread? = none`",
+        ),
+        (made.to_owned(), "line 5: field `who` of a new `R` starts as", "`new R { who: … }`"),
+        (
+            format!("spec T {{\n  shared o: thread?\n  init {{\n    o = me\n  }}\n{body}"),
+            "line 4: who runs `init` is",
+            "start with `none`",
+        ),
+        (
+            "spec T {\n  shared l: lock\n  init {\n    lock(l)\n  }\n  op give() {\n    unlock(l)\n  }\n}\n"
+                .into(),
+            "line 4: who runs `init` is",
+            "the lock free",
+        ),
+    ];
+    let history = br#"{"process":1,"op":"mine","ret":true,"call":0,"return":1}"#;
+    for (number, (text, says, instead)) in cases.iter().enumerate() {
+        let file = scratch(&format!("first-{number}.lin"), text.as_bytes());
+        let spec = file.to_str().expect("text");
+        refused(spec, history, says);
+        refused(spec, history, instead);
+        let part = scratch("first.jsonl", history);
+        let part = part.to_str().expect("text");
+        for command in [&["check", part, "--merge", "--spec", spec][..], &["refine", part, "--spec", spec]] {
+            let ran = linpoint(command, b"");
+            assert!(ran.code == 2 && ran.err.contains(says), "{command:?}: {}{}", ran.out, ran.err);
+        }
+    }
+    // None of these starts with anybody.
+    let fine = format!(
+        "spec T {{\n  struct R {{ who: thread }}\n  shared o: thread?\n  shared r: *R\n  op make() {{\n    \
+         r = new R {{ who: me }}\n  }}\n{body}"
+    );
+    let file = scratch("first-fine.lin", fine.as_bytes());
+    let row = |op: &str, who: u8, ret: &str, at: u8| {
+        format!(r#"{{"process":{who},"op":"{op}","ret":{ret},"call":{at},"return":{}}}"#, at + 1)
+    };
+    let rows = [row("mine", 1, "false", 0), row("take", 1, "null", 2), row("mine", 1, "true", 4)];
+    let ran = linpoint(&["check", "-", "--spec", file.to_str().expect("text")], rows.join("\n").as_bytes());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
 }
 
 /// A specification that goes wrong on the way may lack an outcome: no history is violated because of it.
@@ -213,4 +274,45 @@ fn a_program_brings_its_own_by_name() {
     assert_eq!(run(&right, "Tickets"), ExitCode::SUCCESS);
     assert_eq!(run(&wrong, "Tickets"), ExitCode::from(1));
     assert_eq!(run(&right, "register"), ExitCode::from(2), "a register has no `take`");
+}
+
+/// Each operation takes a hundred thousand steps, and there are thousands: hours, were the limit not kept.
+#[test]
+fn the_time_limit_reaches_into_a_specification() {
+    let text = "spec Slow {\n  shared n: int\n  op spin() {\n    i = 0\n    while i < 30000 {\n      \
+                i = i + 1\n    }\n    n = n + 1\n  }\n  op get() -> int {\n    return n\n  }\n}\n";
+    let spec = scratch("slow.lin", text.as_bytes());
+    let spec = spec.to_str().expect("text");
+    let mut rows: Vec<String> = (0..20_000)
+        .map(|n| format!(r#"{{"process":1,"op":"spin","call":{},"return":{}}}"#, 2 * n, 2 * n + 1))
+        .collect();
+    rows.push(r#"{"process":1,"op":"get","ret":-3,"call":50000,"return":50001}"#.to_owned());
+    let history = scratch("slow.jsonl", rows.join("\n").as_bytes());
+    let history = history.to_str().expect("text");
+    let said = |args: &[&str]| {
+        let ran = linpoint(&[&["check", history, "--spec", spec, "--time-limit", "1s"], args].concat(), b"");
+        assert!(ran.code == 3 && ran.out.contains("time limit"), "{args:?}: {}{}", ran.out, ran.err);
+    };
+    said(&[]);
+    said(&["--engine", "metastate"]);
+    said(&["--engine", "search"]);
+    said(&["--merge"]);
+}
+
+/// Thousands of ways to end are as many states, and no more work than that.
+#[test]
+fn a_call_with_very_many_ends_is_worked_out() {
+    let text = "spec Many {\n  shared n: int\n  op maybe() {\n    loop {\n      choose {\n        n = n + 1\n        \
+                assume n < 20000\n      } or {\n        return\n      }\n    }\n  }\n  op get() -> int {\n    \
+                return n\n  }\n}\n";
+    let spec = scratch("many.lin", text.as_bytes());
+    let said = |answer: i32| {
+        let rows = format!(
+            "{}\n{}",
+            r#"{"process":1,"op":"maybe","call":0}"#,
+            format_args!(r#"{{"process":2,"op":"get","ret":{answer},"call":2,"return":3}}"#)
+        );
+        linpoint(&["check", "-", "--spec", spec.to_str().expect("text")], rows.as_bytes()).code
+    };
+    assert_eq!((said(19_999), said(20_000), said(-3)), (0, 1, 1));
 }

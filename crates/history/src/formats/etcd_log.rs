@@ -3,7 +3,9 @@
 //!
 //! Here `:fail` of a compare-and-set means that the comparison failed: it took effect and answered `false`.
 //! Of any other operation it means that it did not happen, as everywhere. `:info` is a timeout. Log lines
-//! about other things are passed over.
+//! about other things are passed over: those of other loggers than `jepsen.util`, and those that have neither
+//! the number of a process nor a type where an event has them. An event of another logger is refused: it may
+//! be a copy, or the only one there is.
 
 use std::io::{self, Write};
 
@@ -22,6 +24,8 @@ use crate::symbols::ValueId;
 use crate::value::Value;
 
 const PREFIX: &str = "INFO  jepsen.util - ";
+/// Who logs events.
+const LOGGER: &str = "jepsen.util";
 
 /// The form.
 pub(super) struct EtcdLog;
@@ -34,7 +38,11 @@ impl EventForm for EtcdLog {
     fn next(&mut self, source: &mut Source, schema: &Schema) -> Result<Option<Event>, Diagnostic> {
         while let Some((text, length)) = source.line()? {
             let line = &source.bytes()[text];
-            let event = parse(line, schema, &source.guard).map_err(|problem| {
+            let found = parse(line, schema, &source.guard).and_then(|event| match event {
+                None if is_of_another_format(line, schema) => Err(cut_off()),
+                event => Ok(event),
+            });
+            let event = found.map_err(|problem| {
                 source.place(detect::changed(Format::EtcdLog, line, schema, problem), 0)
             })?;
             source.consume(length);
@@ -47,13 +55,18 @@ impl EventForm for EtcdLog {
         Ok(None)
     }
 
+    fn repeated_is_true(&self, decl: &OpDecl) -> bool {
+        is_cas(decl)
+    }
+
     fn fail_is_false(&self, decl: &OpDecl) -> bool {
         is_cas(decl)
     }
 }
 
-/// Is it the operation that such a log lets fail when it answers `false`?
-fn is_cas(decl: &OpDecl) -> bool {
+/// Is it the operation whose `ok` Jepsen's logs write with what was asked for, and which such a log lets fail
+/// when it answers `false`?
+pub(super) fn is_cas(decl: &OpDecl) -> bool {
     decl.name == "cas" && decl.result == Shape::Bool
 }
 
@@ -65,28 +78,34 @@ fn parse(line: &[u8], schema: &Schema, guard: &Guard) -> Result<Option<Event>, D
     if line.trim().is_empty() {
         return Ok(None);
     }
-    let message = match line.split_once(" - ") {
-        Some((_, message)) => message,
-        None => line,
-    };
-    let mut fields = fields(message).into_iter();
-    let process = fields.next().unwrap_or_default();
-    let is_client = process.starts_with(|c: char| c.is_ascii_digit());
-    let (Some(moment), Some(op), Some(value)) = (fields.next(), fields.next(), fields.next()) else {
-        if !is_client && line.len() > message.len() {
+    let (logger, message) = parted(line);
+    let fields = fields(message);
+    let process = fields[0];
+    let is_client = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
+    let is_event = fields.get(1).is_some_and(|field| is_moment(field.trim()));
+    if let Some(logger) = logger.filter(|logger| *logger != LOGGER) {
+        if !(is_client && is_event) {
             return Ok(None);
         }
-        return Err(problem::truncated(
-            "process, type, operation and value with tabs or blanks between them",
+        return Err(Diagnostic::new(
+            problem::SYNTAX,
+            format!("an event that `{logger}` logs; the events of a history are those of {LOGGER}"),
+            format!("the log with the lines of {LOGGER} alone"),
         ));
+    }
+    // What a line about something else could not be is an event that is cut off.
+    let is_cut = PREFIX.starts_with(line.trim_end());
+    if !is_client && !is_event && !is_cut {
+        return Ok(None);
+    }
+    let [process, moment, op, value, ..] = fields[..] else {
+        if process == ":nemesis" {
+            return Ok(None);
+        }
+        return Err(cut_off());
     };
     let keyword = |text: &'_ str| text.trim().strip_prefix(':').unwrap_or(text.trim()).to_owned();
-    let moment = match Moment::find(&keyword(moment)) {
-        Ok(moment) => moment,
-        // A message about something else that has as many words.
-        Err(_) if !is_client && line.len() > message.len() => return Ok(None),
-        Err(problem) => return Err(problem),
-    };
+    let moment = Moment::find(&keyword(moment))?;
     if keyword(process) == "nemesis" {
         let (op, value) = (OpCode(0), Value::Null);
         return Ok(Some(Event { process: None, moment, op, value, key: None, line: 0 }));
@@ -120,6 +139,30 @@ fn parse(line: &[u8], schema: &Schema, guard: &Guard) -> Result<Option<Event>, D
         Moment::Fail | Moment::Info => Value::Null,
     };
     Ok(Some(Event { process: Some(process), moment, op, value, key: None, line: 0 }))
+}
+
+fn cut_off() -> Diagnostic {
+    problem::truncated("process, type, operation and value with tabs or blanks between them")
+}
+
+/// Is a line that is no event a record of another format, rather than a line about something else?
+fn is_of_another_format(line: &[u8], schema: &Schema) -> bool {
+    detect::changed(Format::EtcdLog, line, schema, cut_off()).code == problem::FORMAT_CHANGE
+}
+
+/// Who logged a line, and what. A line of the message alone has nobody before it, and may have a dash in its
+/// value.
+fn parted(line: &str) -> (Option<&str>, &str) {
+    match line.split_once(" - ") {
+        Some((before, message)) if !before.split_whitespace().any(is_moment) => {
+            (before.split_whitespace().last(), message)
+        }
+        _ => (None, line),
+    }
+}
+
+fn is_moment(word: &str) -> bool {
+    matches!(word, ":invoke" | ":ok" | ":fail" | ":info")
 }
 
 /// The first four fields of a message. Only the last of them, the value, may have blanks inside.

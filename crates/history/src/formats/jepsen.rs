@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 
 use super::edn::{Edn, Parser, show};
+use super::etcd_log::is_cas;
 use super::event_order::{self, Side};
 use super::pairing::{Event, EventForm, Moment};
 use super::schema::Schema;
@@ -15,7 +16,7 @@ use super::{Format, Guard, detect, misspelt, problem};
 use crate::diagnostic::Diagnostic;
 use crate::history::History;
 use crate::operation::{KeyId, OpCode};
-use crate::signature::{Shape, Signature};
+use crate::signature::{OpDecl, Shape, Signature};
 use crate::value::Value;
 
 /// The form.
@@ -242,6 +243,10 @@ impl EventForm for Jepsen {
                 }
             }
         }
+    }
+
+    fn repeated_is_true(&self, decl: &OpDecl) -> bool {
+        is_cas(decl)
     }
 
     fn implied_initial(&self) -> Option<Value> {

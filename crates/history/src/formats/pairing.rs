@@ -1,6 +1,7 @@
 //! Calls and returns joined to operations: what all event forms share.
 //!
-//! The number of an event in the file is its stamp. `ok` ends an operation; `fail` says that it did not
+//! The number of an event in the file is its stamp; or its line, where one clock numbered the lines of several
+//! files ([`ReadOptions::stamped_by_line`]). `ok` ends an operation; `fail` says that it did not
 //! happen, and it is dropped; `info` says that nobody knows, and it stays pending for ever. A process whose
 //! operation is pending cannot go on: if the file goes on under its name, that is a new process that took the
 //! name over. Its own name is the pair of that name and a count ([`later`]), never a text made of both, which
@@ -77,6 +78,12 @@ pub(super) trait EventForm: Send {
     /// The next event; `None` at the end. Diagnostics are complete.
     fn next(&mut self, source: &mut Source, schema: &Schema) -> Result<Option<Event>, Diagnostic>;
 
+    /// Does `ok` of this operation with the value of its call mean that it answered `true`?
+    fn repeated_is_true(&self, decl: &OpDecl) -> bool {
+        let _ = decl;
+        false
+    }
+
     /// Does `fail` of this operation mean that it answered `false`?
     fn fail_is_false(&self, decl: &OpDecl) -> bool {
         let _ = decl;
@@ -96,6 +103,8 @@ pub(super) struct Events<F> {
     form: F,
     /// Are values pairs of an object and a value?
     independent: bool,
+    /// Are stamps lines?
+    stamped_by_line: bool,
     lanes: FxHashMap<Value, Lane>,
     /// Operations that will never return, given out at the end.
     pending: Vec<Operation>,
@@ -126,11 +135,25 @@ impl<F: EventForm> Events<F> {
             schema,
             form,
             independent: options.independent,
+            stamped_by_line: options.stamped_by_line,
             lanes: FxHashMap::default(),
             pending: Vec::new(),
             clock: 0,
             line: 0,
         }
+    }
+
+    /// Looks at the clock: the number of the event, or its line.
+    fn stamp(&mut self, event: &Event) -> Result<(), Diagnostic> {
+        let is_taken = self.stamped_by_line && event.line == self.line;
+        self.line = event.line;
+        if is_taken {
+            return Err(problem::line_taken());
+        }
+        if self.stamped_by_line {
+            self.clock = i64::try_from(event.line).unwrap_or(i64::MAX - 1);
+        }
+        Ok(())
     }
 
     /// Takes the object out of a value that is a pair. What an operation that did not happen, or may not
@@ -246,7 +269,8 @@ impl<F: EventForm> Events<F> {
     }
 
     /// The result that the value of an `ok` event stands for. Logs repeat what was `said` in the call of
-    /// operations that answer nothing, or nothing but "done"; anything else is no answer of theirs.
+    /// operations that answer nothing, or nothing but "done"; anything else is no answer of theirs. Of one
+    /// that answers true or false the call again is no answer, but where the form says so.
     fn answer(
         &self,
         row: &Operation,
@@ -259,12 +283,21 @@ impl<F: EventForm> Events<F> {
         match decl.result {
             Shape::Unit if is_repeated => Ok(ValueId::NULL),
             Shape::Done if is_repeated && value.as_bool().is_none() => Ok(ValueId::NULL),
-            Shape::Bool
-                if is_repeated
-                    && value.as_bool().is_none()
-                    && !matches!(decl.name, "contains" | "is_empty") =>
-            {
-                Ok(ValueId::TRUE)
+            Shape::Bool if is_repeated && value.as_bool().is_none() => {
+                if self.form.repeated_is_true(decl) {
+                    return Ok(ValueId::TRUE);
+                }
+                Err(Diagnostic::new(
+                    problem::RESULT,
+                    format!(
+                        "`{}` answers true or false, and this `ok` only repeats the value of its `invoke`: nobody knows what it answered",
+                        decl.name
+                    ),
+                    format!(
+                        "true or false as the value of its `ok`; or a --spec in which `{}` answers nothing",
+                        decl.name
+                    ),
+                ))
             }
             _ => self.schema.result(row.op(), value, symbols),
         }
@@ -293,8 +326,8 @@ impl<F: EventForm> Reader for Events<F> {
                 return Ok(false);
             };
             if let Some(name) = event.process.take() {
-                self.line = event.line;
-                let row = self.apart(&mut event).and_then(|()| match event.moment {
+                let stamped = self.stamp(&event);
+                let row = stamped.and_then(|()| self.apart(&mut event)).and_then(|()| match event.moment {
                     Moment::Invoke => self.call(&name, &event, symbols).map(|()| None),
                     _ => self.end(&name, &event, symbols),
                 });

@@ -2,6 +2,7 @@
 //! them.
 
 use super::Format;
+use super::unpack::Junk;
 use crate::diagnostic::Diagnostic;
 use crate::operation::Operation;
 
@@ -55,6 +56,8 @@ pub const MISSPELT: &str = "H023";
 pub const CHANGED: &str = "H024";
 /// The history has no objects of the kind that was asked for.
 pub const NO_OBJECTS: &str = "H025";
+/// Two events begin in one line, where lines are the clock.
+pub const LINE_TAKEN: &str = "H026";
 
 /// Nothing is wrong, and there is no time to read on; never shown, see [`super::guard::reached`].
 pub(super) const TIME: &str = "time";
@@ -64,6 +67,10 @@ pub(super) const MEMORY: &str = "memory";
 /// Reading from outside failed.
 pub(super) fn unreadable(error: &std::io::Error) -> Diagnostic {
     match error.kind() {
+        _ if error.get_ref().is_some_and(|inner| inner.is::<Junk>()) => damaged(
+            format!("the packed file cannot be unpacked: {error}"),
+            "the packed file alone, without what was written behind it",
+        ),
         // A sum that is wrong is told as input that is invalid.
         std::io::ErrorKind::InvalidData
         | std::io::ErrorKind::InvalidInput
@@ -166,6 +173,15 @@ pub(super) fn return_before_call(row: &Operation) -> Diagnostic {
         RETURN_BEFORE_CALL,
         format!("the operation returns at {} before it is called at {}", row.ret, row.call),
         "a `return` stamp that is not less than `call`",
+    )
+}
+
+/// Two events have one line, and lines are the clock.
+pub(super) fn line_taken() -> Diagnostic {
+    Diagnostic::new(
+        LINE_TAKEN,
+        "two events begin in one line, and lines are the clock that the files share",
+        "each event on a line of its own, or files with stamps",
     )
 }
 

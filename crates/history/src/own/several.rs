@@ -8,15 +8,18 @@
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::{OwnSpec, OwnState};
+use super::{OwnSpec, OwnState, Shared};
 use crate::spec::Call;
 use crate::symbols::Symbols;
 use crate::value::Value;
 
 /// More members than this are only counted where a state is shown.
 const MEMBERS_SHOWN: usize = 4;
+
+/// So many states are compared one by one; more are hashed.
+const FEW: usize = 16;
 
 /// Two states or more, each once.
 #[derive(Clone, Debug)]
@@ -25,7 +28,14 @@ struct Several(Vec<OwnState>);
 /// Sets have no order.
 impl PartialEq for Several {
     fn eq(&self, other: &Several) -> bool {
-        self.0.len() == other.0.len() && self.0.iter().all(|state| other.0.contains(state))
+        if self.0.len() != other.0.len() {
+            return false;
+        }
+        if self.0.len() <= FEW {
+            return self.0.iter().all(|state| other.0.contains(state));
+        }
+        let members: FxHashSet<&OwnState> = other.0.iter().collect();
+        self.0.iter().all(|state| members.contains(state))
     }
 }
 
@@ -57,7 +67,7 @@ fn set_of(mut states: Vec<OwnState>) -> OwnState {
 }
 
 /// Every answer that a call may give, each once, with the state after it.
-pub(crate) fn outcomes(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)> {
+pub(crate) fn outcomes(spec: &Shared, state: &OwnState, call: Call<'_>) -> Vec<(Value, OwnState)> {
     let mut all: Vec<(Value, OwnState)> = match members(state) {
         [only] => spec.outcomes(only, call),
         many => many.iter().flat_map(|state| spec.outcomes(state, call)).collect(),
@@ -66,25 +76,24 @@ pub(crate) fn outcomes(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>) -> 
         return all;
     }
     let mut places: FxHashMap<Value, usize> = FxHashMap::default();
-    let mut answers: Vec<(Value, Vec<OwnState>)> = Vec::with_capacity(all.len());
+    let mut answers: Vec<(Value, After)> = Vec::with_capacity(all.len().min(FEW));
     for (answer, after) in all.drain(..) {
         match places.get(&answer) {
-            Some(&place) if answers[place].1.contains(&after) => {}
-            Some(&place) => answers[place].1.push(after),
+            Some(&place) => answers[place].1.add(after),
             None => {
                 places.insert(answer.clone(), answers.len());
-                answers.push((answer, vec![after]));
+                answers.push((answer, After { states: vec![after], met: FxHashSet::default() }));
             }
         }
     }
-    all.extend(answers.into_iter().map(|(answer, states)| (answer, set_of(states))));
+    all.extend(answers.into_iter().map(|(answer, after)| (answer, set_of(after.states))));
     all
 }
 
 /// The state after a call that gave this answer, if it may.
-pub(crate) fn step(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>, answer: &Value) -> Option<OwnState> {
+pub(crate) fn step(spec: &Shared, state: &OwnState, call: Call<'_>, answer: &Value) -> Option<OwnState> {
     let states = members(state);
-    let mut fitting: Vec<OwnState> = Vec::new();
+    let mut fitting: Option<After> = None;
     for state in states {
         let mut outcomes = spec.outcomes(state, call);
         // Nearly always.
@@ -93,12 +102,39 @@ pub(crate) fn step(spec: &dyn OwnSpec, state: &OwnState, call: Call<'_>, answer:
             return (given == *answer).then_some(after);
         }
         for (given, after) in outcomes {
-            if given == *answer && !fitting.contains(&after) {
-                fitting.push(after);
+            if given == *answer {
+                match &mut fitting {
+                    Some(fitting) => fitting.add(after),
+                    None => fitting = Some(After { states: vec![after], met: FxHashSet::default() }),
+                }
             }
         }
     }
-    (!fitting.is_empty()).then(|| set_of(fitting))
+    fitting.map(|fitting| set_of(fitting.states))
+}
+
+/// The states after an answer, each once.
+struct After {
+    states: Vec<OwnState>,
+    /// The same, once they are more than a few.
+    met: FxHashSet<OwnState>,
+}
+
+impl After {
+    fn add(&mut self, state: OwnState) {
+        if self.states.len() < FEW {
+            if !self.states.contains(&state) {
+                self.states.push(state);
+            }
+            return;
+        }
+        if self.met.is_empty() {
+            self.met.extend(self.states.iter().cloned());
+        }
+        if self.met.insert(state.clone()) {
+            self.states.push(state);
+        }
+    }
 }
 
 /// A state as a person reads it.

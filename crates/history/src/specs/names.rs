@@ -10,7 +10,11 @@ use crate::spec::Spec;
 use crate::value::Value;
 
 const ALL: &[(Kind, &str, &str)] = &[
-    (Kind::Register, "register", "one value; starts as null, or as --initial says"),
+    (
+        Kind::Register,
+        "register",
+        "one value; starts as null, or as --initial says; append adds text to text, an item to a list, to a missing key either, to anything else nothing",
+    ),
     (Kind::CasRegister, "cas-register", "a register with compare-and-set"),
     (
         Kind::RmwRegister,
@@ -177,7 +181,7 @@ impl Builtin {
             Kind::Register | Kind::CasRegister | Kind::Kv => true,
             Kind::RmwRegister | Kind::Counter => initial.as_int().is_some(),
             Kind::Map => {
-                matches!(&initial, Value::List(items) if items.iter().all(|i| i.as_pair().is_some()))
+                matches!(&initial, Value::List(items) if items.iter().all(|item| Shape::Entry.admits(item)))
             }
             Kind::Snapshot => matches!(initial, Value::List(_)),
             // Null is what a removal answers when there is nothing.
@@ -188,7 +192,7 @@ impl Builtin {
         };
         let expected = match self.kind {
             Kind::RmwRegister | Kind::Counter => "an integer",
-            Kind::Map => "a list of [key, value]",
+            Kind::Map => "a list of [key, value], no key null",
             Kind::Snapshot => "a list of its contents",
             kind if kind.is_collection() => "a list of its contents, none of them null",
             Kind::Own => "nothing: it says itself where it starts",
@@ -229,6 +233,7 @@ pub fn describe(kind: Kind) -> String {
         let arg = match op.arg {
             Shape::Unit => "",
             Shape::Pair => "([a, b])",
+            Shape::Entry => "([k, v])",
             Shape::Cell => "([cell, v])",
             Shape::Int => "(n)",
             Shape::OptionalInt => "([n])",
@@ -328,7 +333,7 @@ pub(super) fn signature(kind: Kind, bounded: bool) -> Signature {
             operations
         }
         Kind::Map => vec![
-            op("insert", &["put"], Shape::Pair, Shape::Any),
+            op("insert", &["put"], Shape::Entry, Shape::Any),
             op("get", &["lookup"], Shape::Item, Shape::Any),
             op("remove", &["delete"], Shape::Item, Shape::Any),
             op("len", &["size"], Shape::Unit, Shape::Int),

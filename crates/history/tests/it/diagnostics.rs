@@ -362,6 +362,11 @@ fn edn_that_is_wrong() {
         "zero",
     );
     log("INFO  jepsen.util - 3\t:invoke", problem::TRUNCATED, "tabs");
+    log("INFO  jepsen.util - 3", problem::TRUNCATED, "tabs");
+    log("INFO  jepsen.util - ", problem::TRUNCATED, "tabs");
+    log("INFO  jepsen.ut", problem::TRUNCATED, "tabs");
+    log("INFO  jepsen.util - x\t:invoke", problem::TRUNCATED, "tabs");
+    log("INFO  jepsen.core - 3\t:invoke\t:read\tnil", problem::SYNTAX, "`jepsen.core` logs");
     log("INFO  jepsen.util - 3\t:invoke\t:read\t[1", problem::TRUNCATED, "`]`");
     log("INFO  jepsen.util - 3\t:invoke\t:read\t1 2", problem::SYNTAX, "after the value");
     log("INFO  jepsen.util - 99999999999999999999\t:invoke\t:read\t1", problem::TOO_LARGE, "64 bits");
@@ -491,4 +496,61 @@ fn settings_that_change_nothing() {
     for name in ["queue", "stack", "deque", "priority-queue"] {
         assert!(parse(&format!("{name}:spurious")).is_ok());
     }
+}
+
+/// An argument that is repeated says nothing of what was answered, where two answers are possible.
+#[test]
+fn the_argument_again_is_no_answer() {
+    let json = |op: &str, value: &str| {
+        let event = |moment: &str| {
+            format!("{{\"process\":0,\"type\":\"{moment}\",\"op\":\"{op}\",\"value\":{value}}}\n")
+        };
+        event("invoke") + &event("ok")
+    };
+    let edn = |op: &str, value: &str| {
+        let event = |moment: &str| format!("{{:process 0, :type :{moment}, :f :{op}, :value {value}}}\n");
+        event("invoke") + &event("ok")
+    };
+    let cases = [
+        ("set", "add", "5"),
+        ("set", "remove", "5"),
+        ("multiset", "remove", "5"),
+        ("multiset", "insert_pair", "[1,2]"),
+        ("list", "remove", "5"),
+        ("priority-queue", "change_key", "[1,2]"),
+        ("queue:capacity=2", "enqueue", "5"),
+        ("stack:capacity=2", "push", "5"),
+        ("deque:capacity=2", "push_back", "5"),
+    ];
+    let says = "only repeats the value of its `invoke`";
+    for (spec, op, value) in cases {
+        check(spec, Some(Format::JsonEvents), json(op, value), problem::RESULT, 2, says);
+        check(spec, Some(Format::JepsenEdn), edn(op, value), problem::RESULT, 2, says);
+    }
+    // Only Jepsen's logs write a comparison that succeeded so.
+    for spec_name in ["cas-register", "kv"] {
+        check(spec_name, Some(Format::JsonEvents), json("cas", "[1,2]"), problem::RESULT, 2, says);
+        let read = read(&spec(spec_name), Some(Format::JepsenEdn), edn("cas", "[1 2]").as_bytes());
+        assert_eq!(read.expect("it can be read").operations[0].result, linpoint_history::ValueId::TRUE);
+    }
+}
+
+/// A key is no null, whoever names it.
+#[test]
+fn keys_of_a_map_are_not_null() {
+    let row = |op: &str, arg: &str| {
+        format!("{{\"process\":1,\"op\":\"{op}\",\"arg\":{arg},\"ret\":null,\"call\":1,\"return\":2}}\n")
+    };
+    for (op, arg) in [("insert", "[null,1]"), ("put", "[null,null]"), ("get", "null"), ("remove", "null")] {
+        // On the quick path and off it.
+        check("map", None, row(op, arg), problem::ARGUMENT, 1, "is");
+        let usual = row("insert", "[3,4]").replace("\"call\":1,\"return\":2", "\"call\":3,\"return\":4");
+        check("map", None, usual + &row(op, arg), problem::ARGUMENT, 2, "is");
+    }
+    let fine = row("insert", "[3,null]") + &row("insert", "[\"a\",1]").replace(":1,\"op", ":2,\"op");
+    assert_eq!(read(&spec("map"), None, fine.as_bytes()).expect("it can be read").operations.len(), 2);
+    // Pairs that are no entries may begin with null.
+    let cas = row("cas", "[null,1]").replace("\"ret\":null", "\"ret\":true");
+    let twice = cas.clone() + &cas.replace("\"call\":1,\"return\":2", "\"call\":3,\"return\":4");
+    assert_eq!(read(&spec("kv"), None, twice.as_bytes()).expect("it can be read").operations.len(), 2);
 }

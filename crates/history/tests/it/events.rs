@@ -265,6 +265,26 @@ fn etcd_logs_tell_of_other_things() {
                INFO  jepsen.util - 0\t:invoke\t:write\t1\n\
                INFO  jepsen.util - 0\t:ok\t:write\t1\n";
     check("register", Format::EtcdLog, log, &["0 null: write(1) -> null [0,1]"]);
+    let others = [
+        "INFO hello",
+        "hello",
+        "WARN  jepsen.core - 3 processes crashed",
+        "INFO  jepsen.core - :nemesis\t:info\t:start\tnil",
+        "INFO  jepsen.util - all is well",
+        "java.lang.RuntimeException: timed out - :info",
+        "\tat jepsen.core$run.invoke(core.clj:12)",
+        "Caused by: java.io.IOException",
+        "2015-01-01 12:00:01 something else",
+        "...",
+    ];
+    for other in others {
+        let mixed =
+            log.replace("INFO  jepsen.util - 0\t:ok", &format!("{other}\nINFO  jepsen.util - 0\t:ok"));
+        check("register", Format::EtcdLog, &mixed, &["0 null: write(1) -> null [0,1]"]);
+    }
+    // A dash in a value is no logger's.
+    let bare = "0\t:invoke\t:write\t\"a - b\"\n0\t:ok\t:write\t\"a - b\"\n";
+    check("register", Format::EtcdLog, bare, &["0 null: write(\"a - b\") -> null [0,1]"]);
 }
 
 /// White space and comments that are longer than any buffer are passed over in no more than one.

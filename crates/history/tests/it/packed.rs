@@ -48,6 +48,31 @@ fn packed_files_that_are_damaged() {
     }
 }
 
+/// What stands behind the end of a packed file: zeros pad it, anything else is told for what it is.
+#[test]
+fn what_follows_a_packed_file() {
+    let spec = spec("queue");
+    let packed = gzip(TEXT);
+    let second = String::from_utf8_lossy(TEXT).replace("\"call\":1,\"return\":2", "\"call\":3,\"return\":4");
+    for zeros in [1, 511, 100_000] {
+        let padded = [packed.clone(), vec![0; zeros]].concat();
+        assert_eq!(show(&read(&spec, None, &padded).unwrap(), &spec), SHOWN);
+        // Not between members: behind zeros nothing follows.
+        let more = [padded, gzip(second.as_bytes())].concat();
+        assert!(read(&spec, None, &more).unwrap_err().message.contains("follow its end"));
+    }
+    for pack in [gzip, zstd] {
+        for junk in [&b"x"[..], b"\n", b"some more text than a head", b"\0\0\0x", b"\xff\xff"] {
+            let found = read(&spec, None, &[&pack(TEXT)[..], junk].concat()).unwrap_err();
+            assert_eq!(found.code, problem::DAMAGED, "{found}");
+            assert!(found.message.contains("bytes that are not packed follow its end"), "{found}");
+            assert!(!found.help.contains("cut off"), "{}", found.help);
+        }
+        let cut = read(&spec, None, &pack(TEXT)[..20]).unwrap_err();
+        assert!(cut.help.contains("cut off"), "{cut}");
+    }
+}
+
 /// A sum that is wrong, at the end of the file or of one of several.
 #[test]
 fn a_wrong_sum_is_damage() {

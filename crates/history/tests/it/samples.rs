@@ -116,6 +116,7 @@ fn value(shape: Shape, taste: Taste, rng: &mut Rng) -> Value {
         Shape::Done => Value::Null,
         Shape::Text => Value::text("text"),
         Shape::Pair => Value::list([value(Shape::Any, taste, rng), value(Shape::Item, taste, rng)]),
+        Shape::Entry => Value::list([value(Shape::Item, taste, rng), value(Shape::Any, taste, rng)]),
         Shape::Cell => Value::list([Value::Int(rng.below(9) as i64), value(Shape::Item, taste, rng)]),
         Shape::List => Value::list((0..rng.below(4)).map(|_| value(Shape::Any, taste, rng))),
         Shape::Item if taste.odd_values => rng.pick(&odd_values()).clone(),

@@ -79,7 +79,7 @@ impl<'a> Lowerer<'a> {
         let decl = spec.signature().decl(op);
         let wanted = match decl.arg {
             Shape::Unit => 0,
-            Shape::Pair | Shape::Cell => 2,
+            Shape::Pair | Shape::Entry | Shape::Cell => 2,
             Shape::OptionalInt if operation.params == 0 => 0,
             _ => 1,
         };
@@ -93,7 +93,7 @@ impl<'a> Lowerer<'a> {
             Shape::Unit => result.parts.is_empty(),
             Shape::Bool => plain(&Type::Bool),
             Shape::Done => result.parts.is_empty() || plain(&Type::Bool),
-            Shape::List | Shape::Pair | Shape::Cell => result.tuple && !result.optional,
+            Shape::List | Shape::Pair | Shape::Entry | Shape::Cell => result.tuple && !result.optional,
             Shape::Int => plain(&Type::Int),
             _ => result.parts.len() == 1 && !result.tuple,
         };

@@ -317,6 +317,45 @@ fn a_log_that_does_not_say_how_much_was_written_does_not_refine() {
     }
 }
 
+/// One number, two objects: nobody knows whose records these are.
+#[test]
+fn an_object_that_is_registered_twice_is_unknown() {
+    let object = |name: &str, spec: &str| {
+        Frame::Object(
+            ObjectId(0),
+            Description {
+                name: name.to_owned(),
+                spec: spec.to_owned(),
+                view: "none".to_owned(),
+                commits: "marked".to_owned(),
+                operations: vec!["enqueue".to_owned(), "dequeue".to_owned()],
+            },
+        )
+    };
+    for (name, spec) in [("q", "queue"), ("p", "queue"), ("q", "stack")] {
+        let dequeue = dequeue(0);
+        let mut log = Vec::new();
+        let mut writer = Writer::new(&mut log, None).expect("room");
+        let frames = [
+            object("q", "queue"),
+            object(name, spec),
+            Frame::Thread(ThreadId(0), "t".to_owned()),
+            Frame::Records(ThreadId(0), dequeue.words),
+            Frame::Counts(ObjectId(0), dequeue.counts),
+            Frame::End(1),
+        ];
+        for frame in frames {
+            writer.frame(&frame).expect("room");
+        }
+        writer.flush().expect("room");
+        drop(writer);
+        let length = log.len() as u64;
+        let report = refine_from(&log[..], length, &Refine::default(), &mut |_| {}).expect("a log").report;
+        assert_eq!(report.conclusion(), Conclusion::Unknown, "{report}");
+        assert!(report.to_string().contains("are registered under one number"), "{report}");
+    }
+}
+
 /// What committed and never answered says nothing, and counts for nothing.
 #[test]
 fn a_log_in_which_nothing_returned_is_unknown() {

@@ -12,7 +12,7 @@ fn argument(rng: &mut Rng, shape: Shape) -> Value {
     let mut small = || Value::Int(rng.below(3) as i64);
     match shape {
         Shape::Unit => Value::Null,
-        Shape::Pair | Shape::Cell => Value::list([small(), small()]),
+        Shape::Pair | Shape::Entry | Shape::Cell => Value::list([small(), small()]),
         _ => small(),
     }
 }

@@ -197,7 +197,9 @@ fn random_call(rng: &mut Rng, spec: &Builtin) -> (u8, Value) {
     let mut small = || Value::Int(rng.below(2) as i64);
     let arg = match spec.signature().operations[usize::from(op)].arg {
         linpoint_history::Shape::Unit => Value::Null,
-        linpoint_history::Shape::Pair | linpoint_history::Shape::Cell => Value::list([small(), small()]),
+        linpoint_history::Shape::Pair | linpoint_history::Shape::Entry | linpoint_history::Shape::Cell => {
+            Value::list([small(), small()])
+        }
         _ => small(),
     };
     (op, arg)

@@ -60,7 +60,8 @@ impl Expected {
             Shape::Bool => BOOL | TRUE,
             Shape::Done => NULL | BOOL | TRUE,
             Shape::Text => TEXT,
-            Shape::Pair => PAIR,
+            // Of other pairs the slow path knows what they are.
+            Shape::Pair | Shape::Entry => PAIR,
             Shape::Cell => CELL,
             Shape::List => PAIR | LIST,
             Shape::Own(form) => surely(form),

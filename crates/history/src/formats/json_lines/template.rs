@@ -308,8 +308,8 @@ fn list(bytes: &[u8], at: usize, symbols: &mut Symbols) -> Option<(ValueId, Clas
     let value = json.value().ok()?;
     let class = match value.as_pair() {
         Some(_) if Shape::Cell.admits(&value) => PAIR | CELL,
+        Some((Value::Null, _)) | None => LIST,
         Some(_) => PAIR,
-        None => LIST,
     };
     Some((symbols.intern(&value), class, json.at()))
 }
