@@ -27,6 +27,8 @@ use crate::view::{Material, View};
 /// A failure that was found, made small, and can be run again.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
+    /// Is it a use of freed memory, or a second free?
+    pub of_memory: bool,
     /// One line: what is wrong.
     pub headline: String,
     /// The scenario.
@@ -48,6 +50,11 @@ pub struct Counterexample {
     pub notes: Vec<String>,
     /// The same, for a page.
     pub view: View,
+}
+
+/// Is it a use of freed memory, or a second free?
+pub(crate) fn is_of_memory(failure: &Failure) -> bool {
+    matches!(failure, Failure::UseAfterFree(_) | Failure::DoubleFree(_))
 }
 
 impl fmt::Display for Counterexample {
@@ -223,6 +230,7 @@ fn draw<O: Object>(
     let turns = turns(check, scenario, finding);
     let token = Token { program: check.fingerprint(), scenario: check.encode(scenario), turns };
     let mut found = Counterexample {
+        of_memory: matches!(&finding.fault, Fault::Failure(failure) if is_of_memory(failure)),
         headline,
         scenario: scenario.to_string(),
         history,

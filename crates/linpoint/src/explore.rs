@@ -17,7 +17,7 @@ use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, e
 
 use crate::check::fingerprint;
 use crate::claims::Claims;
-use crate::counterexample::Counterexample;
+use crate::counterexample::{Counterexample, is_of_memory};
 use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
 use crate::report::{unwatched_line, whims, whims_note};
@@ -327,6 +327,7 @@ impl Exploration {
             _ => failure.to_string(),
         };
         let mut found = Counterexample {
+            of_memory: is_of_memory(failure),
             headline,
             scenario: String::new(),
             history: String::new(),
