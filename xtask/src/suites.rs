@@ -102,9 +102,6 @@ pub fn run(words: &[&str]) -> Result<(), String> {
             suite.keep(&folder)?;
         }
     }
-    if options.ours_only {
-        return Ok(());
-    }
     table::write(&folder)?;
     if worse.is_empty() {
         return Ok(());
