@@ -218,7 +218,11 @@ impl Manifest {
 
 /// The folder of a test that has one of its own.
 fn whole(path: &Path) -> &Path {
-    path.parent().filter(|_| path.file_name().is_some_and(|name| name == "main.rs")).unwrap_or(path)
+    let own = |folder: &&Path| {
+        path.file_name().is_some_and(|name| name == "main.rs")
+            && folder.file_name().is_some_and(|name| name != "tests")
+    };
+    path.parent().filter(own).unwrap_or(path)
 }
 
 /// Is there a source with all these words?
