@@ -22,7 +22,7 @@ options:
   --preemptions N        at most so many in an execution
   --cfg NAME             to be set beside, or in place of, `loom`: crates that call theirs otherwise
   --no-release           build without optimisation
-  --own-allocator        for tests that have a global allocator: uses of freed memory are not looked for then";
+  --watch-freed          look for uses of freed memory, in tests that have no global allocator of their own";
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
@@ -88,7 +88,7 @@ impl Asked {
                 "--preemptions" => asked.preemptions = Some(number()?),
                 "--cfg" => asked.cfgs.push(value("a name")?),
                 "--no-release" => asked.debug = true,
-                "--own-allocator" => asked.allocator = patch::Allocator::Own,
+                "--watch-freed" => asked.allocator = patch::Allocator::Explorers,
                 "--release" => {}
                 "--target-dir" => {
                     return Err(

@@ -91,11 +91,11 @@ pub fn facades() -> PathBuf {
 /// Which allocator the tests have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allocator {
-    /// The explorer's, which sees uses of freed memory.
-    #[default]
-    Explorers,
     /// Their own, or std's.
+    #[default]
     Own,
+    /// The explorer's, which sees uses of freed memory.
+    Explorers,
 }
 
 /// Writes the packages into `folder`, for a crate with this lock file, and returns the options for cargo.

@@ -28,6 +28,8 @@ use crate::view::{Material, View};
 /// A failure that was found, made small, and can be run again: a scenario, and a schedule under which it fails.
 #[derive(Clone, Debug)]
 pub struct FailingRun {
+    /// Is it a use of freed memory, or a second free?
+    pub of_memory: bool,
     /// One line: what is wrong.
     pub headline: String,
     /// The scenario.
@@ -55,6 +57,11 @@ pub struct FailingRun {
 
 /// A failing run by the name that it has everywhere: what shows a violation.
 pub type Counterexample = FailingRun;
+
+/// Is it a use of freed memory, or a second free?
+pub(crate) fn is_of_memory(failure: &Failure) -> bool {
+    matches!(failure, Failure::UseAfterFree(_) | Failure::DoubleFree(_))
+}
 
 impl fmt::Display for FailingRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -229,6 +236,7 @@ fn draw<O: Object>(
     let turns = turns(check, scenario, finding);
     let token = Token { program: check.fingerprint(), scenario: check.encode(scenario), turns };
     let mut found = FailingRun {
+        of_memory: matches!(&finding.fault, Fault::Failure(failure) if is_of_memory(failure)),
         headline,
         scenario: scenario.to_string(),
         history,

@@ -17,7 +17,7 @@ use linpoint_sched::{Ending, Execution, Failure, Limits, Run, ThreadId, Trace, e
 
 use crate::check::fingerprint;
 use crate::claims::Claims;
-use crate::counterexample::FailingRun;
+use crate::counterexample::{FailingRun, is_of_memory};
 use crate::memory::{Memory, PLAIN_MEMORY};
 use crate::promise::{Promise, REMEDIES};
 use crate::relevant::relevant;
@@ -395,6 +395,7 @@ impl Exploration {
             _ => failure.to_string(),
         };
         let mut found = FailingRun {
+            of_memory: is_of_memory(failure),
             headline,
             scenario: String::new(),
             history: String::new(),

@@ -103,6 +103,7 @@ pub(crate) fn walked(graphs: &Graphs) -> Walked {
 /// A counterexample, or the reason why there is no answer.
 pub(crate) fn counterexample(headline: String, memory: Memory, drawn: Drawn, token: String) -> FailingRun {
     FailingRun {
+        of_memory: false,
         headline,
         scenario: String::new(),
         history: String::new(),

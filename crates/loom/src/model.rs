@@ -20,7 +20,7 @@
 //! schedules are run one by one instead, which needs nothing but that a schedule comes out the same each time.
 //!
 //! # Freed memory
-//! With the explorer's allocator (the feature `heap`, which `cargo linpoint test` switches on) uses of memory after its free are
+//! With the explorer's allocator (the feature `heap`, which `cargo linpoint test --watch-freed` switches on) uses of memory after its free are
 //! looked for in the first executions of a model that passes otherwise, for about as long as the model took: each such
 //! execution is several.
 
@@ -159,7 +159,7 @@ impl Builder {
             let spent = started.elapsed();
             let again = self.watch(&program, if covered { spent.max(WATCH) } else { spent.min(WATCH) });
             watched = Some(again.walked.runs);
-            explored.counterexample = again.counterexample.filter(|found| !found.refused);
+            explored.counterexample = again.counterexample.filter(|found| found.of_memory);
         }
         let outcome = match &explored.counterexample {
             Some(found) if found.refused => Outcome::Refused,

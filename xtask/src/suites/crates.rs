@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cargo_linpoint::patch::Allocator;
 use serde_json::Value;
 
 /// What a crate's own CI does beyond the cfg and the feature `loom`.
@@ -46,6 +47,8 @@ pub struct Crate {
     /// Options of cargo: features, and the targets that mention loom.
     pub options: Vec<String>,
     pub preemptions: Option<u32>,
+    /// For the side of the explorer.
+    pub allocator: Allocator,
 }
 
 impl Crate {
@@ -82,7 +85,15 @@ impl Crate {
         let mut cfgs = manifest.cfgs(&to);
         cfgs.extend(habit.map_or(&[][..], |habit| habit.cfgs).iter().map(|&cfg| cfg.to_owned()));
         let preemptions = habit.and_then(|habit| habit.preemptions);
-        Ok(Crate { name: name.to_owned(), version, folder: to, cfgs, options, preemptions })
+        Ok(Crate {
+            name: name.to_owned(),
+            version,
+            folder: to,
+            cfgs,
+            options,
+            preemptions,
+            allocator: Allocator::Own,
+        })
     }
 }
 
@@ -207,7 +218,11 @@ impl Manifest {
 
 /// The folder of a test that has one of its own.
 fn whole(path: &Path) -> &Path {
-    path.parent().filter(|_| path.file_name().is_some_and(|name| name == "main.rs")).unwrap_or(path)
+    let own = |folder: &&Path| {
+        path.file_name().is_some_and(|name| name == "main.rs")
+            && folder.file_name().is_some_and(|name| name != "tests")
+    };
+    path.parent().filter(own).unwrap_or(path)
 }
 
 /// Is there a source with all these words?

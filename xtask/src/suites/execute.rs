@@ -281,8 +281,7 @@ fn build(folder: &Path, one: &Crate, under: Under, profile: Profile) -> Result<V
     };
     if under == Under::Ours {
         let text = lock.as_deref().unwrap_or("");
-        let options =
-            patch::write(&folder.join("patch"), text, &patch::facades(), patch::Allocator::Explorers);
+        let options = patch::write(&folder.join("patch"), text, &patch::facades(), one.allocator);
         command.args(options.map_err(|error| error.to_string())?);
         if let Some((loose, _)) = patch::loosen(text) {
             fs::write(&file, loose).map_err(|error| format!("{}: {error}", file.display()))?;
