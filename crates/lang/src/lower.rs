@@ -176,6 +176,8 @@ struct Lowerer<'a> {
     terms: Option<Vec<crate::program::Term>>,
     /// Labels by name: where they stand and in which operation.
     labels: BTreeMap<String, Vec<(NodeId, u16, Span)>>,
+    /// The ranges of the parts of the operation's result.
+    result_bounds: Vec<Option<(Expr, Expr)>>,
     /// Ends of routines that owe a result: an error if they can be reached.
     falls_off: Vec<(NodeId, Span, String)>,
     /// Nodes inside atomic steps at which nothing goes on.

@@ -78,7 +78,8 @@ pub fn fit(program: &Program, spec: &Builtin) -> Result<(), String> {
             Shape::Own(_) => false,
         };
         if !fits {
-            return Err(format!("a value of this type is no {} of the specification", shape.expected()));
+            let wanted = shape.expected();
+            return Err(format!("the specification takes {wanted}, which a value of this type need not be"));
         }
     }
     let number = matches!(spec.initial, Value::Int(_)).then_some(Class::Number);

@@ -345,8 +345,10 @@ impl<'a> Lowerer<'a> {
         };
         let mut results = Vec::new();
         for part in parts {
-            let (ty, _) = self.scalar(part);
-            results.push(self.temporary(Some(ty), span));
+            let (ty, bounds) = self.scalar(part);
+            let local = self.temporary(Some(ty), span);
+            self.locals[local.index()].bounds = bounds;
+            results.push(local);
         }
         let atomic = routine.kind == RoutineKind::AtomicProc;
         if atomic {

@@ -1,10 +1,11 @@
 //! Clients.
 
 use super::Lowerer;
-use crate::ast::{self, ClientKind, MemberKind, Name};
+use crate::ast::{self, BinOp, ClientKind, MemberKind, Name};
 use crate::diagnostic::code;
 use crate::near;
-use crate::program::{Client, ClientThread, Expr, OpId, Program, Type, Word};
+use crate::program::{Client, ClientThread, Expr, OpId, Program, Slot, Type, Word};
+use crate::span::Span;
 
 impl Lowerer<'_> {
     pub(super) fn clients(&mut self, object: &ast::Object, program: &Program) -> Vec<Client> {
@@ -56,21 +57,66 @@ impl Lowerer<'_> {
                 self.error(code::ARGUMENTS, name.span, message, "give as many as it has parameters");
                 continue;
             }
-            let types: Vec<Type> =
-                operation.locals[..operation.params].iter().map(|slot| slot.ty.clone()).collect();
-            let words: Vec<Word> = args.iter().zip(&types).map(|(arg, ty)| self.argument(arg, ty)).collect();
+            let params = &operation.locals[..operation.params];
+            let words = args.iter().zip(params).map(|(arg, slot)| self.argument(arg, slot)).collect();
             lowered.push((op, words));
         }
         ClientThread::Calls(lowered)
     }
 
-    fn argument(&mut self, arg: &ast::Expr, ty: &Type) -> Word {
-        match self.initial_value(arg, ty) {
-            Expr::Const(word) => word,
+    fn argument(&mut self, arg: &ast::Expr, param: &Slot) -> Word {
+        match self.initial_value(arg, &param.ty) {
+            Expr::Const(word) => {
+                self.refuse_out_of_range(word, param, arg.span);
+                word
+            }
             _ => {
                 self.error(code::CONSTANT, arg.span, "this must be a plain value", "use a number");
                 0
             }
+        }
+    }
+
+    /// Complains about an argument that the parameter cannot have, with sizes as usual.
+    fn refuse_out_of_range(&mut self, word: Word, param: &Slot, span: Span) {
+        let Some((lo, hi)) = &param.bounds else { return };
+        let (Some(lo), Some(hi)) = (self.usual(lo), self.usual(hi)) else { return };
+        if !(lo..=hi).contains(&i64::from(word)) {
+            let message = format!("`{}` is a number from {lo} to {hi}, and this is {word}", param.name);
+            self.error(code::CLIENT, span, message, "call it with a number of the parameter's range");
+        }
+    }
+
+    /// A number of numbers and sizes, with sizes as usual.
+    fn usual(&self, expr: &Expr) -> Option<i64> {
+        match expr {
+            Expr::Const(n) => Some(i64::from(*n)),
+            Expr::Size(id) => Some(i64::from(self.sizes[id.index()].usual)),
+            Expr::Neg(e) => self.usual(e)?.checked_neg(),
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.usual(a)?, self.usual(b)?);
+                match op {
+                    BinOp::Add => a.checked_add(b),
+                    BinOp::Sub => a.checked_sub(b),
+                    BinOp::Mul => a.checked_mul(b),
+                    BinOp::Rem
+                    | BinOp::Implies
+                    | BinOp::Or
+                    | BinOp::And
+                    | BinOp::Eq
+                    | BinOp::Ne
+                    | BinOp::Lt
+                    | BinOp::Le
+                    | BinOp::Gt
+                    | BinOp::Ge => None,
+                }
+            }
+            Expr::Me
+            | Expr::Read(_)
+            | Expr::Not(_)
+            | Expr::Quantified { .. }
+            | Expr::Unwrap(_)
+            | Expr::Term(_) => None,
         }
     }
 

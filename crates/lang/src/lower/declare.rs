@@ -314,6 +314,19 @@ impl<'a> Lowerer<'a> {
         ResultType { parts, optional, tuple }
     }
 
+    /// The ranges of the parts of a result.
+    pub(super) fn result_bounds(&mut self, ty: Option<&TypeExpr>) -> Vec<Option<(Expr, Expr)>> {
+        let Some(ty) = ty else { return Vec::new() };
+        let inner = match &ty.kind {
+            TypeKind::Option(inner) => &**inner,
+            _ => ty,
+        };
+        match &inner.kind {
+            TypeKind::Tuple(items) => items.iter().map(|item| self.scalar(item).1).collect(),
+            _ => vec![self.scalar(inner).1],
+        }
+    }
+
     /// A value that is known before the run.
     pub(super) fn initial_value(&mut self, value: &ast::Expr, ty: &Type) -> Expr {
         let (pure, ghost) = (std::mem::replace(&mut self.pure, true), self.ghost);

@@ -36,6 +36,7 @@ impl<'a> Lowerer<'a> {
         }
         operation.params = routine.params.len();
         operation.result = self.result_type(routine.result.as_ref());
+        self.result_bounds = self.result_bounds(routine.result.as_ref());
         let ret = Return::Operation(operation.result.clone());
         self.body(routine.name.text.clone(), scope, ret, &routine.body, entry);
         let end = self.here();

@@ -6,7 +6,7 @@ use linpoint_history::{Builtin, Kind, Shape, Spec as _};
 use super::{Item, Lowerer};
 use crate::ast::{self, MemberKind};
 use crate::diagnostic::{Diagnostic, code};
-use crate::program::{Operation, Program, SpecSource, Type};
+use crate::program::{Expr, Operation, Program, SpecSource, Type};
 
 impl<'a> Lowerer<'a> {
     pub(super) fn spec(&mut self, object: &'a ast::Object, program: &Program) -> SpecSource {
@@ -55,6 +55,14 @@ impl<'a> Lowerer<'a> {
                 self.error(code::SPEC, name.span, error.to_string(), help);
                 SpecSource::Nothing
             }
+        }
+    }
+
+    /// A specification has no future to claim anything of: it does one operation at a time.
+    pub(super) fn refuse_claims(&mut self, spec: &Program) {
+        for claim in &spec.claims {
+            let help = "claims are about runs of the object: put it into an operation of the object";
+            self.error(code::SPEC, claim.span, "this has no place in a specification", help);
         }
     }
 
@@ -133,6 +141,7 @@ impl<'a> Lowerer<'a> {
         let mut spec = inner.assemble(&program.name, operations, init);
         inner.check_flow(&spec);
         crate::prophecy::refuse(&spec, &mut inner.wrong);
+        inner.refuse_claims(&spec);
         self.wrong.append(&mut inner.wrong);
         let mut ordered = Vec::new();
         for operation in &program.operations {
@@ -151,6 +160,15 @@ impl<'a> Lowerer<'a> {
             if types(operation) != types(reference) || operation.result != reference.result {
                 let message = format!("`{}` has another type in the specification", operation.name);
                 self.error(code::SIGNATURE, span, message, "give both the same parameters and result");
+            }
+            for (own, other) in operation.locals[..operation.params].iter().zip(&reference.locals) {
+                if !includes(other.bounds.as_ref(), own.bounds.as_ref()) {
+                    let message = format!("the range of `{}` is narrower in the specification", other.name);
+                    let diagnostic = Diagnostic::error(code::SIGNATURE, other.span, message)
+                        .also(own.span, "the object may be called with more")
+                        .help("give both the same range, or the specification none");
+                    self.complain(diagnostic);
+                }
             }
             ordered.push(reference.clone());
         }
@@ -180,5 +198,18 @@ impl<'a> Lowerer<'a> {
         }
         spec.operations = ordered;
         SpecSource::Block(Box::new(spec))
+    }
+}
+
+/// Is each number of `inner` one of `outer`? Where sizes are in them, only what is the same is known to be.
+fn includes(outer: Option<&(Expr, Expr)>, inner: Option<&(Expr, Expr)>) -> bool {
+    let at_most = |a: &Expr, b: &Expr| match (a, b) {
+        (Expr::Const(a), Expr::Const(b)) => a <= b,
+        (a, b) => a == b,
+    };
+    match (outer, inner) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some((outer_lo, outer_hi)), Some((lo, hi))) => at_most(outer_lo, lo) && at_most(hi, outer_hi),
     }
 }

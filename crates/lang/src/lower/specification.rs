@@ -73,6 +73,7 @@ pub(super) fn lower_alone(object: &Object, wrong: &mut Vec<Diagnostic>) -> Optio
     }
     let program = lowerer.object(&flat);
     crate::prophecy::refuse(&program, &mut lowerer.wrong);
+    lowerer.refuse_claims(&program);
     let is_bad = lowerer.wrong.iter().any(Diagnostic::is_error);
     wrong.append(&mut lowerer.wrong);
     (!is_bad).then(|| Specification::Block(Box::new(program)))

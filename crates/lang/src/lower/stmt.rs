@@ -340,9 +340,10 @@ impl<'a> Lowerer<'a> {
         match self.frames.last().map(|frame| frame.ret.clone()) {
             Some(Return::Operation(result)) => {
                 let values = self.result(value, &result, span);
-                let notes = self.notes(notes);
+                let (mut actions, values) = self.in_range(values, &result, span);
+                actions.extend(self.notes(notes));
                 let from = self.here();
-                self.add_edge(from, notes, Exit::Return(values), span);
+                self.add_edge(from, actions, Exit::Return(values), span);
                 let nowhere = self.new_node(span);
                 self.go_to(nowhere);
             }
@@ -355,6 +356,38 @@ impl<'a> Lowerer<'a> {
             }
             None => {}
         }
+    }
+
+    /// Results that have a range, kept in locals of that range: what is not in it goes wrong where it is
+    /// returned.
+    fn in_range(
+        &mut self,
+        mut values: Vec<Expr>,
+        result: &ResultType,
+        span: Span,
+    ) -> (Vec<Action>, Vec<Expr>) {
+        let mut actions = Vec::new();
+        // `none` alone stands for all parts.
+        let whole = values.len() == result.parts.len() && !(result.tuple && values == [Expr::Const(NONE)]);
+        let bounds = self.result_bounds.clone();
+        for ((value, ty), bounds) in values.iter_mut().zip(&result.parts).zip(bounds) {
+            let Some((lo, hi)) = bounds.filter(|_| whole && *value != Expr::Const(NONE)) else { continue };
+            let is_option = result.optional && !result.tuple;
+            let ty = if is_option { Type::Option(Box::new(ty.clone())) } else { ty.clone() };
+            let local = self.temporary(Some(ty), span);
+            let kept = Expr::Read(Place::Local(local));
+            actions.push(Action::Assign(Place::Local(local), std::mem::replace(value, kept.clone())));
+            if is_option {
+                let both = |op, a: Expr, b: Expr| Expr::Binary(op, Box::new(a), Box::new(b));
+                let inner = || Expr::Unwrap(Box::new(kept.clone()));
+                let within = both(BinOp::And, both(BinOp::Le, lo, inner()), both(BinOp::Le, inner(), hi));
+                let is_none = both(BinOp::Eq, kept.clone(), Expr::Const(NONE));
+                actions.push(Action::Assert(both(BinOp::Or, is_none, within), span));
+            } else {
+                self.locals[local.index()].bounds = Some((lo, hi));
+            }
+        }
+        (actions, values)
     }
 
     /// Gives the results of a procedure to the locals that wait for them.

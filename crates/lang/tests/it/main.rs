@@ -7,4 +7,5 @@ mod ghosts;
 mod interpreter;
 mod printer;
 mod prophecies;
+mod ranges;
 mod reference;
