@@ -152,8 +152,12 @@ pub fn run(args: &ExploreArgs) -> Result<Exit, Fault> {
         schedule: schedule.as_ref(),
     };
     let plain = told.text();
-    let _ = std::io::stdout().write_all(if args.json { told.json() } else { plain.clone() }.as_bytes());
-    args.output.write(|| told.view(plain))?;
+    let is_rechecked = !matches!(&explored.verdict, Verdict::Violated(violation) if !violation.rechecked);
+    // Who reads the verdict by a program is given none where there is none.
+    if !args.json || is_rechecked && !explored.disagrees {
+        let _ = std::io::stdout().write_all(if args.json { told.json() } else { plain.clone() }.as_bytes());
+        args.output.write(|| told.view(plain))?;
+    }
     if explored.disagrees {
         return Err(disagreement(args, &text));
     }
@@ -325,6 +329,15 @@ fn workload(args: &ExploreArgs, program: &Program) -> Result<(Workload, String),
         }
         if let Some(workload) = Workload::by_turns(program, threads.into(), ops.into()) {
             let who = match (threads, ops.div_ceil(2)) {
+                (1, turns) if workload.may_fail_to_take() => {
+                    format!("1 thread with {} operations, that releases what it acquired", 2 * turns)
+                }
+                (_, turns) if workload.may_fail_to_take() => {
+                    format!(
+                        "{threads} threads with {} operations each, that release what they acquired",
+                        2 * turns
+                    )
+                }
                 (1, 1) => "1 thread that acquires and releases once".to_owned(),
                 (1, turns) => format!("1 thread that acquires and releases {turns} times"),
                 (_, 1) => format!("{threads} threads that acquire and release once each"),

@@ -1,9 +1,9 @@
 //! Who calls what: the threads of a client, and the arguments they choose from.
 
 mod equalities;
+mod turns;
 
-use linpoint_history::specs::codes;
-use linpoint_history::{Kind, OpCode, Spec as _};
+use linpoint_history::Kind;
 use linpoint_lang::Program;
 use linpoint_lang::ast::BinOp;
 use linpoint_lang::interp::Machine;
@@ -14,6 +14,7 @@ use linpoint_lang::program::{
 use crate::explore::Deciding;
 
 use equalities::asks_for_different_data;
+pub use turns::Rules;
 
 /// Threads and what each calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +23,15 @@ pub struct Workload {
     pub threads: Vec<ClientThread>,
     /// How many values data is chosen from, where the program compares data.
     pub values: Word,
+    /// What threads that call anything may call, where what is held has to be given back.
+    pub rules: Option<Rules>,
 }
 
 impl Workload {
     /// So many threads, each with any operations, so many times.
     pub fn general(program: &Program, threads: usize, ops: u32) -> Workload {
         let all: Vec<OpId> = (0..program.operations.len()).map(|i| OpId(i as u16)).collect();
-        Workload { threads: vec![ClientThread::Any(all, ops); threads], values: 2 }
+        Workload { threads: vec![ClientThread::Any(all, ops); threads], values: 2, rules: None }
     }
 
     /// The threads of those who say only how many there are: they call what they like, but keep the rules of
@@ -38,38 +41,13 @@ impl Workload {
         by_turns.unwrap_or_else(|| Workload::general(program, threads, ops))
     }
 
-    /// For what is held and given back (locks, semaphores): threads that acquire and release by turns, so
-    /// often that each calls at least so many operations. Anybody who releases what they do not hold breaks
-    /// the rules, not the lock. Operations are told by what they are to the specification, whatever they are
-    /// called. Where acquiring may fail, nobody knows what may be released, and threads only acquire. `None`
-    /// for everything else.
+    /// For what is held and given back (locks, semaphores): threads that call any operation that [`Rules`]
+    /// allow, so often that each can acquire and release at least so many operations. `None` for everything
+    /// else.
     pub fn by_turns(program: &Program, threads: usize, ops: u32) -> Option<Workload> {
-        let SpecSource::Builtin(spec) = &program.spec else { return None };
-        let known: Vec<Option<OpCode>> =
-            program.operations.iter().map(|op| spec.signature().find(&op.name)).collect();
-        let op = |code: OpCode| {
-            let found = known.iter().position(|known| *known == Some(code));
-            found.filter(|index| program.operations[*index].params == 0).map(|index| OpId(index as u16))
-        };
-        let of = |acquire: OpCode, release: OpCode| {
-            let (acquire, release) = (op(acquire)?, op(release)?);
-            let may_fail = !program.operation(acquire).result.parts.is_empty();
-            let pair = if may_fail { vec![acquire] } else { vec![acquire, release] };
-            Some(pair.into_iter().map(|op| (op, Vec::new())).collect::<Vec<_>>())
-        };
-        let pairs = match spec.kind {
-            Kind::Lock | Kind::Semaphore => vec![of(codes::lock::ACQUIRE, codes::lock::RELEASE)?],
-            Kind::RwLock => vec![
-                of(codes::rw_lock::WRITE_LOCK, codes::rw_lock::WRITE_UNLOCK)?,
-                of(codes::rw_lock::READ_LOCK, codes::rw_lock::READ_UNLOCK)?,
-            ],
-            _ => return None,
-        };
-        let calls = |thread: usize| {
-            let turns = pairs.iter().cycle().skip(thread).flatten();
-            ClientThread::Calls(turns.take(2 * ops.div_ceil(2) as usize).cloned().collect())
-        };
-        Some(Workload { threads: (0..threads).map(calls).collect(), values: 2 })
+        let rules = Rules::of(program)?;
+        let general = Workload::general(program, threads, 2 * ops.div_ceil(2));
+        Some(Workload { rules: Some(rules), ..general })
     }
 
     /// Does it keep the rules of a lock? Who releases what they do not hold, or asks for what they hold,
@@ -77,20 +55,16 @@ impl Workload {
     #[must_use]
     pub fn keeps_rules(&self, program: &Program) -> bool {
         let ruled = matches!(&program.spec, SpecSource::Builtin(spec) if spec.kind == Kind::Lock);
-        let Some(turns) = Workload::by_turns(program, 1, 2).filter(|_| ruled) else { return true };
-        let Some(ClientThread::Calls(turns)) = turns.threads.into_iter().next() else { return true };
-        let turns: Vec<OpId> = turns.into_iter().map(|(op, _)| op).collect();
+        let Some(rules) = Rules::of(program).filter(|_| ruled && self.rules.is_none()) else { return true };
         self.threads.iter().all(|thread| match thread {
-            ClientThread::Calls(calls) => {
-                calls.iter().zip(turns.iter().cycle()).all(|((op, _), turn)| op == turn)
-            }
+            ClientThread::Calls(calls) => rules.surely_kept(calls.iter().map(|(op, _)| *op)),
             ClientThread::Any(_, count) => *count == 0,
         })
     }
 
     /// A client of the program.
     pub fn of(client: &Client) -> Workload {
-        Workload { threads: client.threads.clone(), values: 2 }
+        Workload { threads: client.threads.clone(), values: 2, rules: None }
     }
 
     /// Which arguments are chosen from a few [`values`](Workload::values), so that other values were not
@@ -119,6 +93,57 @@ impl Workload {
         // As many values as there are arguments, and the one that data starts with, are as good as all.
         few.data = !distinct && most > 0 && (self.values as usize) <= most;
         few
+    }
+
+    /// An argument that its parameter cannot have, with the sizes of the machine.
+    pub(crate) fn out_of_range(&self, machine: &Machine<'_>) -> Option<String> {
+        let of_call = |(op, args): &(OpId, Vec<Word>)| {
+            let operation = machine.program.operation(*op);
+            operation.locals.iter().zip(args).find_map(|(slot, word)| {
+                let (lo, hi) = slot.bounds.as_ref()?;
+                let (lo, hi) = (machine.constant(lo), machine.constant(hi));
+                let (call, name) = (&operation.name, &slot.name);
+                let said = || format!("a client calls `{call}` with {word}: `{name}` is from {lo} to {hi}");
+                (!(lo..=hi).contains(word)).then(said)
+            })
+        };
+        self.threads.iter().find_map(|thread| match thread {
+            ClientThread::Calls(calls) => calls.iter().find_map(of_call),
+            ClientThread::Any(..) => None,
+        })
+    }
+
+    /// May a call fail to take what is given back later? Then it is given back only where it was taken.
+    #[must_use]
+    pub fn may_fail_to_take(&self) -> bool {
+        self.rules.as_ref().is_some_and(Rules::may_fail)
+    }
+
+    /// Has a thread with this count calls left to make?
+    pub(crate) fn has_calls_left(&self, thread: usize, count: usize) -> bool {
+        let made = if self.rules.is_some() { Rules::calls(count) } else { count };
+        made < self.calls(thread)
+    }
+
+    /// May a thread with this count call the operation?
+    pub(crate) fn allows(&self, count: usize, op: OpId) -> bool {
+        self.rules.as_ref().is_none_or(|rules| rules.allow(count, op))
+    }
+
+    /// The count of a thread after it called the operation: of its calls, and of what it holds.
+    pub(crate) fn called(&self, count: usize, op: OpId) -> usize {
+        self.rules.as_ref().map_or(count + 1, |rules| rules.called(count, op))
+    }
+
+    /// The count of a thread after the operation answered.
+    pub(crate) fn answered(&self, count: usize, op: OpId, result: &[Word]) -> usize {
+        self.rules.as_ref().map_or(count, |rules| rules.answered(count, op, result))
+    }
+
+    /// The largest count that a thread may come to.
+    pub(crate) fn largest_count(&self, thread: usize) -> usize {
+        let calls = self.calls(thread);
+        if self.rules.is_some() { Rules::largest(calls) } else { calls }
     }
 
     /// How many calls a thread makes.

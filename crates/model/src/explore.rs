@@ -369,10 +369,15 @@ pub(crate) fn explorer<'p>(
             "an operation with more than {MOST_LISTS} lists of arguments: give its parameters smaller ranges"
         )));
     }
+    if let Some(why) = workload.out_of_range(&machine) {
+        return Err(Limit::CannotStart(why));
+    }
     let distinct = is_data_independent(program, bounds.claims);
     let arguments = arguments(&machine, workload, distinct);
-    if (0..threads).any(|thread| workload.calls(thread) > MOST_CALLS) {
-        return Err(Limit::CannotStart(format!("a thread with more than {MOST_CALLS} operations")));
+    if (0..threads).any(|thread| workload.largest_count(thread) > MOST_CALLS) {
+        // What a thread holds is counted with its calls.
+        let most = if workload.rules.is_some() { MOST_CALLS / 3 - 1 } else { MOST_CALLS };
+        return Err(Limit::CannotStart(format!("a thread with more than {most} operations")));
     }
     if pieces_of_data(workload, &arguments) > MOST_CALLS {
         return Err(Limit::CannotStart(format!(

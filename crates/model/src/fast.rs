@@ -318,7 +318,7 @@ impl Fast<'_> {
 
     fn call(&mut self, monitor: Option<&Monitor<'_>>, parent: &Walk, thread: usize) -> Result<(), Unusual> {
         let made = usize::from(parent.made[thread]);
-        if made >= self.workload.calls(thread) {
+        if !self.workload.has_calls_left(thread, made) {
             return Ok(());
         }
         let (workload, arguments) = (self.workload, self.arguments);
@@ -328,7 +328,7 @@ impl Fast<'_> {
                 self.make_call(monitor, parent, thread, (*op, args))
             }
             ClientThread::Any(ops, _) => {
-                for op in ops {
+                for op in ops.iter().filter(|op| workload.allows(made, **op)) {
                     for args in &arguments[op.index()] {
                         self.make_call(monitor, parent, thread, (*op, args))?;
                     }
@@ -360,7 +360,7 @@ impl Fast<'_> {
             *word = Word::from(walk.fresh);
         }
         self.memory.most = self.memory.most.max(walk.fresh);
-        walk.made[thread] += 1;
+        walk.made[thread] = self.workload.called(usize::from(walk.made[thread]), op) as u8;
         self.code.call(&mut walk.words, thread, op, given);
         if let Some(monitor) = monitor {
             let call = monitor.call_id(thread, op, given);
@@ -535,6 +535,10 @@ impl Fast<'_> {
                 let event = monitor::Event::Return(who(thread), result);
                 walk.slot = self.memory.tell(walk.slot, event, op, monitor);
             }
+        }
+        if taken == Taken::Returned {
+            let made = usize::from(walk.made[thread]);
+            walk.made[thread] = self.workload.answered(made, op, &effects.result) as u8;
         }
         self.memory.effects = effects;
         match taken {

@@ -63,7 +63,7 @@ mod symmetry;
 mod trace;
 mod ways;
 
-pub use client::{FewValues, Workload};
+pub use client::{FewValues, Rules, Workload};
 pub use explore::{
     Bounds, Deciding, EveryRun, Explored, Limit, Mode, Progress, Reductions, Stepper, Verdict, Violation,
     Wrong, explore, explore_watched,

@@ -198,6 +198,9 @@ impl<'p> Plain<'p> {
         if !plainly.forgetting {
             machine.remember_locals();
         }
+        if let Some(why) = workload.out_of_range(&machine) {
+            return Err(Limit::CannotStart(why));
+        }
         let state = machine.initial().map_err(|error| Limit::CannotStart(error.to_string()))?;
         let reference = Reference::of_callers(program, &sizes, threads);
         let judge = reference.map(|reference| Judge::new(reference, threads));
@@ -261,16 +264,19 @@ impl<'p> Plain<'p> {
     fn is_finished(&self, whole: &Whole) -> bool {
         (0..self.machine.threads).all(|thread| {
             let made = whole.made[thread] as usize;
-            let may_call = made < self.workload.calls(thread) && self.has_calls(thread);
+            let may_call = self.workload.has_calls_left(thread, made) && self.has_calls(thread, made);
             self.machine.pc(&whole.state, thread).is_none() && !may_call
         })
     }
 
     /// Is there anything that a thread can call? An operation whose parameter has no value has no calls.
-    fn has_calls(&self, thread: usize) -> bool {
+    fn has_calls(&self, thread: usize, made: usize) -> bool {
         match &self.workload.threads[thread] {
             ClientThread::Calls(calls) => !calls.is_empty(),
-            ClientThread::Any(ops, _) => ops.iter().any(|op| !self.lists[op.index()].lists.is_empty()),
+            ClientThread::Any(ops, _) => {
+                let mut allowed = ops.iter().filter(|op| self.workload.allows(made, **op));
+                allowed.any(|op| !self.lists[op.index()].lists.is_empty())
+            }
         }
     }
 
@@ -296,7 +302,7 @@ impl<'p> Plain<'p> {
     /// Every call that an idle thread may make.
     fn calls(&mut self, whole: &Whole, thread: usize, next: &mut Vec<Next>) {
         let made = whole.made[thread] as usize;
-        if made >= self.workload.calls(thread) {
+        if !self.workload.has_calls_left(thread, made) {
             return;
         }
         match &self.workload.threads[thread] {
@@ -305,7 +311,7 @@ impl<'p> Plain<'p> {
                 next.push(self.call(whole, thread, *op, args.clone()));
             }
             ClientThread::Any(ops, _) => {
-                for op in ops {
+                for op in ops.iter().filter(|op| self.workload.allows(made, **op)) {
                     for list in 0..self.lists[op.index()].lists.len() {
                         let args = self.lists[op.index()].lists[list].clone();
                         next.push(self.call(whole, thread, *op, args));
@@ -321,7 +327,7 @@ impl<'p> Plain<'p> {
             after.handed_out += 1;
             *word = after.handed_out;
         }
-        after.made[thread] += 1;
+        after.made[thread] = self.workload.called(after.made[thread] as usize, op) as u32;
         self.machine.call(&mut after.state, thread, op, &args);
         self.noted.call(op);
         if let Some(judge) = &mut self.judge {
@@ -343,6 +349,8 @@ impl<'p> Plain<'p> {
                 self.noted.step(pc, edge);
                 self.noted.answer(node.op);
                 by.what.push(Happened::Return { op: node.op, result: words.clone() });
+                let made = after.made[thread] as usize;
+                after.made[thread] = self.workload.answered(made, node.op, &words) as u32;
                 if let Some(judge) = &mut self.judge {
                     match judge.answer(after.set, thread, node.op, &words) {
                         Some(set) => after.set = set,

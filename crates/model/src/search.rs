@@ -380,13 +380,15 @@ fn violation(
     explorer.recording = true;
     let found = trace::find(explorer, initial, store, way, &wrong, bounds);
     explorer.recording = false;
+    // Where not even the start can come to a good end, the run that shows it has no step.
+    let at_the_start = found.is_some() && wrong == Wrong::Stuck;
     let steps = found.unwrap_or_default();
     let rechecked = match wrong {
         Wrong::NotLinearizable => match &mut explorer.monitor {
             Some(monitor) => trace::recheck(&mut monitor.reference(), &steps),
             None => false,
         },
-        _ => !steps.is_empty(),
+        _ => !steps.is_empty() || at_the_start,
     };
     Counterexample::new(Violation { wrong, steps, repeats: 0 }, rechecked)
 }

@@ -250,7 +250,8 @@ mod tests {
     fn a_wrong_reduction_is_noticed() {
         let program = compile(LOST).0.remove(0);
         let increments = vec![ClientThread::Any(vec![OpId(0)], 1); 2];
-        let (workload, bounds) = (Workload { threads: increments, values: 2 }, Bounds::default());
+        let (workload, bounds) =
+            (Workload { threads: increments, values: 2, rules: None }, Bounds::default());
         let Ok(mut wrong) = explorer(&program, &workload, Mode::Anywhere, &bounds) else {
             panic!("it starts")
         };

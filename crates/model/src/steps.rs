@@ -221,15 +221,15 @@ impl Explorer<'_> {
             match self.machine.pc(&full.state, thread) {
                 Some(_) if !moving.contains(&(thread as u8)) => return Ok(true),
                 Some(_) => {}
-                None if self.waits_at_call(&full, thread)? => return Ok(true),
+                None if self.waiting_call(&full, thread)?.is_some() => return Ok(true),
                 None => {}
             }
         }
         Ok(false)
     }
 
-    /// Could the thread call something and then find its first visible step closed?
-    fn waits_at_call(&mut self, full: &Full, thread: usize) -> Result<bool, Bad> {
+    /// A call that an idle thread could make and then find its first visible step closed, up to there.
+    pub(crate) fn waiting_call(&mut self, full: &Full, thread: usize) -> Result<Option<Walker>, Bad> {
         for call in self.calls(full, thread) {
             let mut ready = Vec::new();
             let walker = self.called(full, thread, &call);
@@ -239,18 +239,18 @@ impl Explorer<'_> {
                 let mut out = Vec::new();
                 self.visible_step(&walker, thread, &mut out)?;
                 if pc.is_some_and(|pc| !self.local[pc.index()]) && out.is_empty() {
-                    return Ok(true);
+                    return Ok(Some(walker));
                 }
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// What an idle thread may call next.
     pub(crate) fn calls(&self, full: &Full, thread: usize) -> Vec<Given> {
         let made = usize::from(full.made[thread]);
         match &self.workload.threads[thread] {
-            _ if made >= self.workload.calls(thread) => Vec::new(),
+            _ if !self.workload.has_calls_left(thread, made) => Vec::new(),
             ClientThread::Calls(calls) => {
                 let (op, args) = calls[made].clone();
                 vec![Given { op, args, fresh: full.fresh }]
@@ -272,7 +272,7 @@ impl Explorer<'_> {
                     let op = *op;
                     self.arguments[op.index()].iter().filter_map(move |args| with(op, args))
                 };
-                ops.iter().flat_map(of).collect()
+                ops.iter().filter(|op| self.workload.allows(made, **op)).flat_map(of).collect()
             }
         }
     }
@@ -316,7 +316,7 @@ impl Explorer<'_> {
         let mut walker = Walker { full: full.clone(), steps: Vec::new() };
         let full = &mut walker.full;
         full.fresh = *fresh;
-        full.made[thread] += 1;
+        full.made[thread] = self.workload.called(usize::from(full.made[thread]), *op) as u8;
         self.machine.call(&mut full.state, thread, *op, args);
         if let Some(monitor) = &mut self.monitor {
             let call = monitor.call_id(thread, *op, args);
@@ -499,6 +499,8 @@ impl Explorer<'_> {
         if self.recording {
             after.note(thread, span, Happened::Return { op, result: words.to_vec() });
         }
+        let made = usize::from(after.full.made[thread]);
+        after.full.made[thread] = self.workload.answered(made, op, words) as u8;
         let Some(monitor) = &mut self.monitor else { return Ok(()) };
         let result = monitor.result_id(op, words);
         match monitor.event(after.full.monitor, monitor::Event::Return(who(thread), result)) {

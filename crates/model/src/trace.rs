@@ -10,7 +10,7 @@ use crate::explore::{Bounds, Wrong};
 use crate::pack::Full;
 use crate::reference::{CallId, Reference, ResultId, SpecId};
 use crate::search::Turn;
-use crate::steps::Explorer;
+use crate::steps::{Explorer, Walker};
 use crate::store::{StateId, Store};
 
 /// What a thread did.
@@ -98,10 +98,32 @@ pub(crate) fn find(
             keep(explorer, bad.steps, (&real, &data), &mut steps);
         }
         (Ok(_), Wrong::Deadlock) if out.is_empty() => {}
-        (Ok(_), Wrong::Stuck | Wrong::GoesRound | Wrong::GoesRoundAlone | Wrong::Waits) => {}
+        (Ok(_), Wrong::Stuck | Wrong::GoesRound | Wrong::GoesRoundAlone) => {}
+        (Ok(moving), Wrong::Waits) => {
+            let call = waiting_thread(explorer, &full, &moving)?;
+            keep(explorer, call.steps, (&real, &data), &mut steps);
+        }
         _ => return None,
     }
     Some(steps)
+}
+
+/// The thread that waits for others in this state: nothing, if it is inside an operation; else its call.
+fn waiting_thread(explorer: &mut Explorer<'_>, full: &Full, moving: &[u8]) -> Option<Walker> {
+    for thread in 0..explorer.machine.threads {
+        match explorer.machine.pc(&full.state, thread) {
+            Some(_) if !moving.contains(&(thread as u8)) => {
+                return Some(Walker { full: full.clone(), steps: Vec::new() });
+            }
+            Some(_) => {}
+            None => {
+                if let Some(call) = explorer.waiting_call(full, thread).ok()? {
+                    return Some(call);
+                }
+            }
+        }
+    }
+    None
 }
 
 /// Adds steps with the real names of threads and data.

@@ -81,7 +81,7 @@ impl Scope {
             .map(|count| {
                 let mut all = vec![side(&put); count];
                 all.extend(vec![side(&get); threads - count]);
-                Workload { threads: all, values: 2 }
+                Workload { threads: all, values: 2, rules: None }
             })
             .collect()
     }

@@ -158,7 +158,9 @@ impl Told<'_> {
             ty => *ty == Type::Data,
         };
         let mut params = program.operations.iter().flat_map(|op| &op.locals[..op.params]);
-        let distinct = explored.distinct_data && params.any(|slot| is_data(&slot.ty));
+        // A client that says what is called says with which data.
+        let chosen = workload.threads.iter().any(|thread| matches!(thread, ClientThread::Any(..)));
+        let distinct = explored.distinct_data && chosen && params.any(|slot| is_data(&slot.ty));
         let mut data = String::from(if distinct { ", each piece of data distinct" } else { "" });
         let few = workload.few_values(program, explored.distinct_data);
         let tried = match (few.numbers, few.data) {

@@ -176,7 +176,7 @@ fn compiled(text: &str) -> Program {
 
 fn run(program: &Program, stepper: Stepper) -> Explored {
     let calls = (0..program.operations.len()).map(|at| (OpId(at as u16), Vec::new())).collect();
-    let workload = Workload { threads: vec![ClientThread::Calls(calls)], values: 2 };
+    let workload = Workload { threads: vec![ClientThread::Calls(calls)], values: 2, rules: None };
     explore(program, &workload, Mode::Anywhere, &Bounds { stepper, ..Bounds::default() })
 }
 

@@ -13,4 +13,5 @@ mod progress;
 mod reductions;
 mod sessions;
 mod steppers;
+mod turns;
 mod workers;

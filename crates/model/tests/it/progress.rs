@@ -97,6 +97,36 @@ fn a_livelock() {
     assert_eq!(said(&programs[0], &workload, Demand::GoodEnd), "holds");
 }
 
+/// Who waits at the first step of an operation waits: the run ends with the call.
+#[test]
+fn waiting_where_it_is_called() {
+    let object = |members: &str| format!("object F {{ shared flag: bool\n shared item: data?\n{members}\n}}");
+    let flag = "op wait() { assume flag }\n op set() { flag = true }\n spec { op wait() { }\n op set() { } }";
+    let slot = "op put(v: data) { atomic { assume item == none\n item = v } }\n op take() -> data { atomic { \
+        assume item != none\n v = unwrap(item)\n item = none }\n return v }";
+    let after = "op a() { flag = true }\n op wait() { assume !flag }\n";
+    for members in [flag, slot, after] {
+        let (programs, wrong) = compile(&object(members));
+        assert!(wrong.iter().all(|d| !d.is_error()), "{wrong:?}");
+        for threads in [1, 2] {
+            let workload = Workload::general(&programs[0], threads, 1);
+            let expected = if members == after && threads == 1 { "holds" } else { "Waits" };
+            assert_eq!(said(&programs[0], &workload, Demand::LockFree), expected, "{members}");
+            assert_eq!(said(&programs[0], &workload, Demand::ObstructionFree), expected, "{members}");
+        }
+    }
+    // Nobody ever sets it, and one goes round for ever: the start is stuck already, and no run leads there.
+    let alone = format!(
+        "{} client c {{ thread {{ set() }} thread {{ wait() }} }}",
+        flag.replace("= true", "= false").replace("assume flag", "loop { if flag { return } }")
+    );
+    let program = compile(&object(&alone)).0.remove(0);
+    let bounds = Bounds { progress: Demand::GoodEnd, ..Bounds::default() };
+    let explored = explore(&program, &Workload::of(&program.clients[0]), Mode::Anywhere, &bounds);
+    let Verdict::Violated(violation) = explored.verdict else { panic!("{:?}", explored.verdict) };
+    assert!(violation.rechecked && violation.wrong == Wrong::Stuck, "{violation:?}");
+}
+
 /// Nobody asks for progress: it is looked at all the same, and said beside the verdict.
 #[test]
 fn progress_that_nobody_asked_for() {
