@@ -1,7 +1,9 @@
 //! What came of a proof, in words: a head, a tail, a page, an object of JSON.
 
+use std::collections::BTreeSet;
+
 use linpoint_lang::Program;
-use linpoint_lang::program::{Exit, OpId};
+use linpoint_lang::program::{Exit, NodeId, OpId};
 use linpoint_lang::span::line_column;
 use linpoint_model::{Explored, Limit};
 use linpoint_prove::diagnosis::Diagnosis;
@@ -99,23 +101,30 @@ pub fn vacuous(program: &Program, text: &str, report: &Report, unseen: &[OpId]) 
             }
         })
         .collect();
-    let mut lines: Vec<usize> = report
-        .never_taken
-        .iter()
-        .map(|(node, edge)| program.node(*node).edges[*edge].span)
-        .map(|span| line_column(text, span.start as usize).0)
-        .collect();
-    lines.sort_unstable();
-    lines.dedup();
-    let numbers: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    let never = match numbers.as_slice() {
-        [] => None,
-        [line] => Some(format!("no state that was shown possible takes the step of line {line}")),
-        lines => {
-            Some(format!("no state that was shown possible takes the steps of lines {}", lines.join(", ")))
-        }
+    // Of a step with several outcomes some may be impossible, though every run takes the step.
+    let line =
+        |node: &NodeId, edge: usize| line_column(text, program.node(*node).edges[edge].span.start as usize).0;
+    let is_one_outcome = |(node, edge): &(NodeId, usize)| {
+        let edges = 0..program.node(*node).edges.len();
+        edges.into_iter().any(|other| taken(node.index(), other) && line(node, other) == line(node, *edge))
     };
-    let all: Vec<String> = stuck.into_iter().chain(never).collect();
+    let (outcomes, whole): (Vec<_>, Vec<_>) = report.never_taken.iter().partition(|one| is_one_outcome(one));
+    let lines = |of: Vec<&(NodeId, usize)>| {
+        let lines: BTreeSet<usize> = of.into_iter().map(|(node, edge)| line(node, *edge)).collect();
+        lines.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let (whole, outcomes) = (lines(whole), lines(outcomes));
+    let nobody = "no state that was shown possible takes";
+    let never = match whole.as_slice() {
+        [] => None,
+        [line] => Some(format!("{nobody} the step of line {line}")),
+        lines => Some(format!("{nobody} the steps of lines {}", lines.join(", "))),
+    };
+    let impossible = (!outcomes.is_empty()).then(|| {
+        let lines = if outcomes.len() == 1 { "line" } else { "lines" };
+        format!("{nobody} one of the outcomes of {lines} {}", outcomes.join(", "))
+    });
+    let all: Vec<String> = stuck.into_iter().chain(never).chain(impossible).collect();
     if all.is_empty() { None } else { Some(all.join("; ")) }
 }
 
