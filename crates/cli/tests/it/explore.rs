@@ -253,6 +253,34 @@ fn a_lock_without_a_client() {
     assert_eq!(linpoint(&["explore", "-"], broken).code, 1);
 }
 
+/// What is called is said, and no more: data that a client gives twice is not distinct; what answers whether it
+/// acquired is released only then; what waits at a call is a run of that call.
+#[test]
+fn what_clients_do_is_said() {
+    let queue = "object Q : queue { shared a: data? = none
+      op enqueue(v: data) { assume a == none\n a = v }
+      op dequeue() -> data? { return swap(a, none) }
+      client same { thread { enqueue(1); dequeue(); enqueue(1); dequeue() } } }";
+    let ran = linpoint(&["explore", "-"], queue.as_bytes());
+    assert!(ran.code == 0 && !ran.out.contains("distinct"), "{}{}", ran.out, ran.err);
+    let ran = linpoint(&["explore", "-", "--threads", "1", "--ops", "1"], queue.as_bytes());
+    assert!(ran.code == 0 && ran.out.contains("each piece of data distinct"), "{}{}", ran.out, ran.err);
+    let lock = "object L : lock { shared w: bool
+      op acquire() -> bool { return cas(w, false, true) }
+      op release() { w = false } }";
+    let ran = linpoint(&["explore", "-"], lock.as_bytes());
+    let who = "2 threads with 2 operations each, that release what they acquired";
+    assert!(ran.code == 0 && ran.out.contains(who), "{}{}", ran.out, ran.err);
+    let ran = linpoint(&["explore", "-", "--json"], lock.replace("w = false", "assert false").as_bytes());
+    assert!(ran.code == 1 && ran.out.contains("\"violated\""), "{}{}", ran.out, ran.err);
+    let waits = "object F { shared flag: bool\n op wait() { assume flag }\n op set() { flag = true }
+      spec { op wait() { }\n op set() { } } }";
+    for question in ["--lock-free", "--obstruction-free"] {
+        let ran = linpoint(&["explore", "-", question], waits.as_bytes());
+        assert!(ran.code == 1 && ran.out.contains("call wait()"), "{}{}", ran.out, ran.err);
+    }
+}
+
 /// A removal that waits for an insertion is a deadlock where there is none, unless that is said to be fine.
 #[test]
 fn operations_that_wait() {

@@ -358,6 +358,18 @@ fn operations_that_never_return() {
     assert!(ran.out.starts_with("not proved: ") && ran.out.contains("finds nothing wrong"), "{}", ran.out);
 }
 
+/// A step that every run takes is not called one that is never taken: of its outcomes one is.
+#[test]
+fn outcomes_that_never_come() {
+    needs_solver();
+    let body = "    lock(lk)\n    ok = try_lock(lk)\n    x = x + 1 @lin\n    unlock(lk)";
+    let program = counter("  shared lk: lock", body, "x");
+    let ran = linpoint(&["prove", "-", "--engine", "obligations"], program.as_bytes());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("takes one of the outcomes of line 7\n"), "{}", ran.out);
+    assert!(!ran.out.contains("the step of line 7"), "{}", ran.out);
+}
+
 /// Whatever takes long, a limit is kept, and named.
 #[test]
 fn limits_of_time_are_kept() {
