@@ -35,14 +35,19 @@ pub(super) fn or_limit(
     symbols: &Symbols,
     started: Instant,
 ) -> Result<Answer, CheckError> {
+    // What nothing explained, or did not replay, may be so only because of outcomes that were missing.
+    let found = match found {
+        Ok(answer) if matches!(answer.verdict, Verdict::Violated(_)) && spec.ran_out_of_time() => {
+            let verdict = Verdict::Unknown(Unknown::Time { decided: 0, widest: 0 });
+            return Ok(Answer { verdict, object: None, ..answer });
+        }
+        Err(CheckError::Bug { engine, .. }) if spec.ran_out_of_time() => {
+            return Ok(Answer { engine, ..limited(Limit::Time, read, symbols, started) });
+        }
+        found => found,
+    };
     let reached = match &found {
         Err(CheckError::Input(diagnostic)) => guard::reached(diagnostic),
-        // What nothing explained, or did not replay, may be so only because of outcomes that were missing.
-        Err(CheckError::Bug { .. }) | Ok(Answer { verdict: Verdict::Violated(_), .. })
-            if spec.ran_out_of_time() =>
-        {
-            Some(Reached::Time)
-        }
         _ => None,
     };
     match reached {
