@@ -236,7 +236,7 @@ fn spoil(case: &mut Case, pool: &[Value], rng: &mut Rng) {
         Shape::Int | Shape::OptionalInt => Value::Int(*rng.pick(&[-1, 0, 1, 2, i64::MIN])),
         Shape::List => Value::list([rng.pick(pool).clone(), Value::Null]),
         Shape::Text => Value::text("a"),
-        Shape::Pair | Shape::Cell | Shape::Own(_) => return,
+        Shape::Pair | Shape::Entry | Shape::Cell | Shape::Own(_) => return,
         Shape::Item | Shape::Any => {
             if rng.chance(0.3) {
                 Value::Null

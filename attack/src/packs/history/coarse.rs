@@ -219,7 +219,9 @@ fn play(spec: &Builtin, is_distinct: bool, rng: &mut Rng, history: &mut History,
 fn argument(spec: &Builtin, op: OpCode, rng: &mut Rng, number: i64) -> Value {
     match spec.signature().decl(op).arg {
         Shape::Unit => Value::Null,
-        Shape::Pair | Shape::Cell => Value::list([Value::Int(rng.below(2) as i64), Value::Int(number)]),
+        Shape::Pair | Shape::Entry | Shape::Cell => {
+            Value::list([Value::Int(rng.below(2) as i64), Value::Int(number)])
+        }
         _ if spec.kind == Kind::Map => Value::Int(rng.below(3) as i64),
         _ => Value::Int(number),
     }
