@@ -83,7 +83,10 @@ fn main() {
                 let mut clients = Clients::new(Object::Stack, model);
                 let explored = weak::explore(&|| program(checked), &plan, &mut |seen| {
                     if checked && seen.end == End::Complete {
-                        assert_eq!(clients.check(seen.graph), Verdict::Linearizable, "the stack is correct");
+                        assert!(
+                            matches!(clients.check(seen.graph), Verdict::Holds(_)),
+                            "the stack is correct"
+                        );
                     }
                     ControlFlow::Continue(())
                 });
