@@ -106,7 +106,7 @@ impl Rules {
     pub(super) fn answered(&self, count: usize, op: OpId, result: &[Word]) -> usize {
         match self.parts[op.index()] {
             Part::Takes { what, .. }
-                if count % WIDTH == 0 && result.first().is_none_or(|word| *word == 1) =>
+                if count.is_multiple_of(WIDTH) && result.first().is_none_or(|word| *word == 1) =>
             {
                 count + usize::from(what)
             }
