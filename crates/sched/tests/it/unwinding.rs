@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, TryLockError};
 
+use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use linpoint_sched::sync::{Mutex, RwLock, mpsc};
-use linpoint_sched::strategy::dfs::Dfs;
 use linpoint_sched::{Ending, Execution, Limits, thread};
 
 use crate::explore::{self, outcomes_with_panics as outcomes};
