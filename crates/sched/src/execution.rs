@@ -297,14 +297,9 @@ impl Execution {
 
     /// Runs `program` once, as `strategy` says. The first time it comes to what may be a spin, it is run once more
     /// along the same schedule, and the strategy does not notice ([`crate::spin`]).
-    ///
-    /// # Panics
-    /// If called from inside an exploration.
+    /// Inside an exploration that is a misuse of the one it is inside of, which ends there.
     pub fn run(&mut self, program: &dyn Fn(), strategy: &mut dyn Strategy) -> &Run {
-        assert!(
-            CURRENT.get().is_null(),
-            "an exploration cannot be started inside an exploration: start it outside, or write one program"
-        );
+        crate::must_be_outside();
         let here = 0_u8;
         self.native = std::hint::black_box(&raw const here).addr();
         let follows = strategy.follows();

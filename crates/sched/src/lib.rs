@@ -74,6 +74,15 @@ pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
     }
 }
 
+/// An exploration is about to be started. Where the caller is inside of one that is a misuse of that one, which ends here.
+pub fn must_be_outside() {
+    if let Some(handle) = execution::current() {
+        handle.misuse(
+            "an exploration cannot be started inside an exploration: start it outside, or write one program",
+        );
+    }
+}
+
 /// Is the calling code part of an exploration?
 #[inline]
 pub fn is_exploring() -> bool {

@@ -296,8 +296,7 @@ impl Execution {
         let Some(last) = self.run.steps.len().checked_sub(1) else { return };
         if self.mode == Mode::Exploring && self.values.len() <= last {
             // The progress and the ends of threads have names of locations, and no values.
-            let real = |loc: Loc| (loc.0 as usize) < self.locations.len();
-            let touched = self.run.accesses_of(last).iter().filter(|access| real(access.loc));
+            let touched = self.run.accesses_of(last).iter().filter(|access| self.is_real(access.loc));
             let value = touched.fold(0u64, |hash, access| {
                 let bits = self.locations.bits(access.loc);
                 (hash.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95)
@@ -491,11 +490,39 @@ impl Execution {
         } else {
             self.run.enabled_at_end = self.enabled;
             if let Some(failure) = self.goes_on() {
-                self.failure = Some(failure);
+                if self.nobody_comes(&failure) {
+                    self.note_blocked();
+                    self.run.ending = Ending::Stuck(failure);
+                } else {
+                    self.failure = Some(failure);
+                }
                 return None;
             }
         }
         self.first_of_twin()
+    }
+
+    /// Does a run that is made again to be shown end in a livelock in which nobody else can go? Then it is the stuck run that was
+    /// found: what is kept to be shown makes local states differ, so that a loop that waits is not always recognised, and turned
+    /// until the run was too long.
+    fn nobody_comes(&self, failure: &Failure) -> bool {
+        let (Failure::Livelock { .. }, Some(cycle), false, true) =
+            (failure, self.run.cycle, self.suspected, self.recorder.is_some())
+        else {
+            return false;
+        };
+        let turn = &self.run.steps[cycle.from..cycle.from + cycle.length];
+        let goes = turn.iter().fold(0, |sum, step| sum | 1_u64 << step.thread.0);
+        let only_waits = turn.iter().enumerate().all(|(at, _)| {
+            let accesses = self.run.accesses_of(cycle.from + at);
+            accesses.iter().all(|access| !access.effect.writes() || !self.is_real(access.loc))
+        });
+        only_waits && turn.iter().all(|step| step.enabled.0 & !goes == 0)
+    }
+
+    /// Is it a location of the program's, and not one that stands for the progress or the end of a thread?
+    fn is_real(&self, loc: Loc) -> bool {
+        (loc.0 as usize) < self.locations.len()
     }
 
     /// The run has become too long: a livelock, if it only goes round, and nobody could break that. Nothing in a twin.
