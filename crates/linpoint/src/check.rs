@@ -200,6 +200,7 @@ impl<O: Object> Check<O> {
     /// # Panics
     /// If the specification answers the same question in two ways.
     pub fn report(self) -> Report {
+        linpoint_sched::must_be_outside();
         let page = self.page.clone();
         let mut report = self.explored();
         if let Some(file) = page {

@@ -230,6 +230,7 @@ impl Exploration {
     /// Explores, and returns what was found and what was covered.
     #[must_use = "it may say `violated` or `unknown`: look at it, or call `run`, which panics"]
     pub fn report<F: Fn() + Sync>(&self, program: F) -> Explored {
+        linpoint_sched::must_be_outside();
         let mut explored = match self.memory {
             Memory::Sc => self.schedules(&program),
             Memory::Rc11 => self.graphs(&program, None),

@@ -3,8 +3,9 @@
 //! Where an execution is cut off because it took too many steps, its last steps usually are the same few, again and again.
 //! The same are steps that touch the same in the same way, and find or leave the same values there: a loop that counts goes on for
 //! long, and need not go on for ever. Values are not noted of every step, so the execution is made once more to see them.
-//! They are a livelock if the cycle is fair: whoever could go at every step of it takes one in it. Then nobody can ever
-//! break it who has not had the chance. What is told are the threads that turn, and one turn.
+//! They may be a livelock if the cycle is fair: whoever could go at every step of it takes one in it. Then nobody can ever
+//! break it who has not had the chance. What threads keep where they share nothing (a count, a deadline) may still differ from turn to turn:
+//! it is a livelock if a turn leaves all memory as it was ([`crate::twin`]). What is told are the threads that turn, and one turn.
 
 use crate::run::Run;
 

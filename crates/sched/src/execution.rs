@@ -41,6 +41,7 @@ mod decide;
 mod guard;
 mod handle;
 mod probe;
+mod repeat;
 mod shim;
 mod spare;
 mod spawn;
@@ -207,6 +208,10 @@ pub struct Execution {
     guard: guard::Guard,
     /// What is known of the graph that the execution is made against, if it is made against one.
     weak: Option<Box<weak::State>>,
+    /// In a twin of the process: what it knows ([`crate::twin`]).
+    twin: *mut repeat::Twin,
+    /// Above this address the stack of the OS thread is not the explorer's.
+    native: usize,
     beat: Arc<Beat>,
 }
 
@@ -287,20 +292,19 @@ impl Execution {
             ledger: Ledger::default(),
             guard: guard::Guard::default(),
             weak: None,
+            twin: std::ptr::null_mut(),
+            native: 0,
             beat: watchdog::beat(),
         })
     }
 
     /// Runs `program` once, as `strategy` says. The first time it comes to what may be a spin, it is run once more
     /// along the same schedule, and the strategy does not notice ([`crate::spin`]).
-    ///
-    /// # Panics
-    /// If called from inside an exploration.
+    /// Inside an exploration that is a misuse of the one it is inside of, which ends there.
     pub fn run(&mut self, program: &dyn Fn(), strategy: &mut dyn Strategy) -> &Run {
-        assert!(
-            CURRENT.get().is_null(),
-            "an exploration cannot be started inside an exploration: start it outside, or write one program"
-        );
+        crate::must_be_outside();
+        let here = 0_u8;
+        self.native = std::hint::black_box(&raw const here).addr();
         let follows = strategy.follows();
         self.shims.next_run(&mut self.run);
         self.newly_fair = false;
@@ -476,7 +480,7 @@ impl Execution {
     fn reset(&mut self, follows: bool) {
         self.shims.reset(self.run.threads.len(), follows);
         self.ledger.release();
-        self.watching = self.suspicious || self.compares;
+        self.watching = self.suspicious || self.compares || self.valuing && local_state::AVAILABLE;
         self.quiet = !self.watching && self.recorder.is_none() && !self.valuing;
         self.values.clear();
         self.suspected = false;
@@ -590,6 +594,7 @@ impl Execution {
         job: Job,
         stack_size: usize,
     ) -> Result<ThreadId, Failure> {
+        self.must_turn();
         let (index, known) = self.next_thread();
         if index >= ThreadSet::CAPACITY {
             let text = format!("the program created more than {} threads", ThreadSet::CAPACITY);
@@ -686,6 +691,9 @@ unsafe fn resume(this: *mut Execution, thread: ThreadId) {
     unsafe {
         let ended = run_fiber(this, thread) != Pause::Suspended;
         let me = &mut *this;
+        if ended {
+            me.must_turn();
+        }
         let started = std::mem::replace(&mut me.threads[thread.index()].started, true);
         if ended && me.alive.is_empty() && me.mode == Mode::Exploring {
             // That was the last: nobody is left to choose.

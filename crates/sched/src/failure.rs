@@ -38,6 +38,13 @@ pub enum Failure {
         /// The limit.
         steps: usize,
     },
+    /// Threads go round in loops of which it is not known whether they come to an end.
+    Unclear {
+        /// Who turns, and where.
+        waiting: Vec<Waiting>,
+        /// Why it is not known.
+        doubt: Doubt,
+    },
     /// Two accesses to a cell, one of them a write, that nothing orders.
     DataRace {
         /// The two: who, where, and whether it wrote.
@@ -76,6 +83,16 @@ pub enum Failure {
     Claim(Box<linpoint_claim::Failure>),
     /// A property of the user's was found wrong.
     Violation(String),
+}
+
+/// Why it is not known whether a loop comes to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// It looks at the clock.
+    Clock,
+    /// Not all that it could look at can be seen.
+    Unseen,
 }
 
 /// A block that was freed, and what became of it.
@@ -159,7 +176,23 @@ impl Failure {
     /// Is it no fault of the program's, but the reason why nothing can be said about it? An execution was longer than the
     /// limit, the program uses the explorer in a way it cannot work, or does not do the same under the same schedule.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Failure::TooLong { .. } | Failure::Misuse(_) | Failure::Nondeterminism { .. })
+        match self {
+            Failure::TooLong { .. }
+            | Failure::Unclear { .. }
+            | Failure::Misuse(_)
+            | Failure::Nondeterminism { .. } => true,
+            Failure::Panic { .. }
+            | Failure::Deadlock { .. }
+            | Failure::Livelock { .. }
+            | Failure::LeakedThreads { .. }
+            | Failure::DataRace { .. }
+            | Failure::PlainRace { .. }
+            | Failure::Leak { .. }
+            | Failure::UseAfterFree(_)
+            | Failure::DoubleFree(_)
+            | Failure::Claim(_)
+            | Failure::Violation(_) => false,
+        }
     }
 
     /// A run failed in this way, and the same schedule, made again, came to `again` after so many steps.
@@ -182,6 +215,7 @@ impl Failure {
             Failure::Livelock { .. } => "livelock",
             Failure::LeakedThreads { .. } => "leaked threads",
             Failure::TooLong { .. } => "too many steps",
+            Failure::Unclear { .. } => "a loop of unknown end",
             Failure::DataRace { .. } | Failure::PlainRace { .. } => "data race",
             Failure::Leak { .. } => "leak",
             Failure::UseAfterFree(_) => "use after free",
@@ -213,6 +247,19 @@ impl fmt::Display for Failure {
                 f.write_str("leaked threads: the program ended, but ").and_then(|()| list(f, waiting))
             }
             Failure::TooLong { steps } => write!(f, "too many steps: an execution took more than {steps}"),
+            Failure::Unclear { waiting, doubt } => {
+                f.write_str("a loop of unknown end: ")?;
+                list(f, waiting)?;
+                f.write_str(match doubt {
+                    Doubt::Clock => {
+                        ": it looks at the clock, and so may end by itself, which depends on more than the schedule"
+                    }
+                    Doubt::Unseen => {
+                        ": what threads share is the same after every turn, but whether all else is cannot be seen here \
+                         (the loop asks the operating system for something, or that does not let its memory be compared)"
+                    }
+                })
+            }
             Failure::DataRace { accesses: [a, b] } => {
                 let word = |write| if write { "writes" } else { "reads" };
                 write!(

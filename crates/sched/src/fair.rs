@@ -15,7 +15,7 @@
 //! *owes* u a step, from the second of these heads on, until u takes one. While u can go, t waits.
 //! Two threads never wait for each other in this way: whoever is owed has taken no step since an earlier step of the one that owes; so the thread
 //! whose latest step is the oldest, of those that can go, waits for nobody.
-//! A thread alone never waits. An execution that still takes too many steps goes round for ever although everybody who can go does: a livelock.
+//! A thread alone never waits. An execution that still takes too many steps goes round although everybody who can go does: a livelock, if it comes back to the same state (`cycle.rs`).
 //! (This is strong fairness: to be able to go again and again is enough. In CHESS a thread must be able to go all the while, or be hindered by t
 //! itself, as by a loop that takes a lock and gives it back in every turn.)
 //!

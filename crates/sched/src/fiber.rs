@@ -96,6 +96,11 @@ impl Fiber {
         self.stack.contains(&address).then(|| self.stack.end - address)
     }
 
+    /// The lowest address of its stack, where nobody may write.
+    pub(crate) fn lowest(&self) -> usize {
+        self.stack.start
+    }
+
     /// A fiber with a stack of at least `stack_size` bytes.
     fn new(stack_size: usize) -> std::io::Result<Fiber> {
         overflow::prepare();

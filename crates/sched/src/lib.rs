@@ -46,6 +46,7 @@ pub mod strategy;
 pub mod sync;
 pub mod thread;
 mod trace;
+mod twin;
 mod watchdog;
 pub mod weak;
 mod whim;
@@ -53,7 +54,7 @@ mod whim;
 pub use cycle::Cycle;
 pub use event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
 pub use execution::{Execution, Limits};
-pub use failure::{Failure, Freed, Place, Waiting};
+pub use failure::{Doubt, Failure, Freed, Place, Waiting};
 pub use heap::Heap;
 pub use run::{Aside, AsideKind, Blocked, Ending, Mark, MarkKind, Run, ThreadRecord};
 pub use trace::{Line, Trace};
@@ -70,6 +71,15 @@ pub fn atomically<T>(body: impl FnOnce() -> T) -> T {
             handle.hold();
             value
         }
+    }
+}
+
+/// An exploration is about to be started. Where the caller is inside of one that is a misuse of that one, which ends here.
+pub fn must_be_outside() {
+    if let Some(handle) = execution::current() {
+        handle.misuse(
+            "an exploration cannot be started inside an exploration: start it outside, or write one program",
+        );
     }
 }
 

@@ -21,10 +21,17 @@ pub(crate) const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch 
 /// The state in which a thread called the explorer: the registers that a call preserves, and where its own part of the
 /// stack ends. What the explorer puts below that does not count.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     stack: usize,
     registers: [u64; REGISTERS],
+}
+
+impl Entry {
+    /// Below this address the stack is the explorer's: above it comes what the program has there, and where it goes on.
+    pub(crate) fn lowest(&self) -> usize {
+        self.stack.saturating_sub(RETURN_ADDRESS)
+    }
 }
 
 #[cfg(not(target_arch = "aarch64"))]

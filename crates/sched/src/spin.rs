@@ -7,7 +7,8 @@
 //! "Exactly the local state" is taken literally: the registers that survive a call and every byte of the fiber's
 //! stack are hashed at the head of the turn. A loop with a bound keeps its counter there, so it is never mistaken for
 //! a spin; so do the values of `thread_local!`, which count as well. A counter that is kept elsewhere, on the heap or in a static, is not
-//! seen, so loops are tried before they are taken for spins (`execution/probe.rs`).
+//! seen, so loops are tried before they are taken for spins (`execution/probe.rs`); and that a loop goes on for ever is said only where all
+//! memory was compared ([`crate::twin`]).
 //!
 //! A turn may also take a lock, look at what it protects, and release it: all is as it was at its end. But it was not
 //! in between, and others can tell: a `try_lock` fails only while the turn lasts. What can be left out is such a turn that

@@ -252,6 +252,32 @@ impl Lock {
     }
 }
 
+/// Waits in a loop that only loads, for what nobody stores.
+#[derive(Default)]
+struct Polls(linpoint::sync::atomic::AtomicBool);
+
+#[linpoint::object(spec = Held)]
+impl Polls {
+    fn acquire(&self) {
+        while self.0.load(SeqCst) {}
+        self.0.store(true, SeqCst);
+    }
+
+    fn release(&self) {
+        self.0.load(SeqCst);
+    }
+}
+
+#[test]
+fn a_loop_that_only_loads_waits_for_ever() {
+    for search in SEARCHES {
+        let report = check::<Polls>().threads(1).ops(3).search(search).report();
+        let found = report.counterexample.expect("nobody releases it").to_string();
+        let waits = "operations wait for ever that the specification would let go on";
+        assert!(found.starts_with(waits), "{found}");
+    }
+}
+
 #[test]
 fn a_lock_that_nobody_releases_holds() {
     let report = check::<Lock>().threads(3).ops(1).report();

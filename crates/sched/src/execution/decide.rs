@@ -3,12 +3,15 @@
 //! This runs at every scheduling point, tens of millions of times a minute. What happens in every step is in
 //! [`decide`] and [`Execution::begin_step`]; what does not is kept out of them.
 
+use super::repeat::Turning;
 use super::{Ending, Execution, Failure, Handle, Mode, Waiting};
 use crate::cycle::{Cycle, cycle};
 use crate::event::{Access, Action, Effect, Intent, Loc, Step, ThreadId, ThreadSet};
+use crate::failure::Doubt;
 use crate::heap;
 use crate::run::{Blocked, Mark};
 use crate::spin::Spin;
+use crate::twin::Answer;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
@@ -40,8 +43,7 @@ pub(super) unsafe fn decide(this: *mut Execution) -> Option<ThreadId> {
         me.compute_enabled();
         let step = me.run.steps.len();
         if me.enabled.is_empty() || step >= me.limits.steps {
-            me.end();
-            return None;
+            return me.end();
         }
         let chosen = if let Some(&wanted) = (&*me.prefix).get(step) {
             if !me.enabled.contains(wanted) && !me.stutter(wanted) {
@@ -294,8 +296,7 @@ impl Execution {
         let Some(last) = self.run.steps.len().checked_sub(1) else { return };
         if self.mode == Mode::Exploring && self.values.len() <= last {
             // The progress and the ends of threads have names of locations, and no values.
-            let real = |loc: Loc| (loc.0 as usize) < self.locations.len();
-            let touched = self.run.accesses_of(last).iter().filter(|access| real(access.loc));
+            let touched = self.run.accesses_of(last).iter().filter(|access| self.is_real(access.loc));
             let value = touched.fold(0u64, |hash, access| {
                 let bits = self.locations.bits(access.loc);
                 (hash.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95)
@@ -479,35 +480,81 @@ impl Execution {
     }
 
     /// Nobody can go, or the run has become too long: it is over.
+    /// Nobody goes on, but in a twin that looks whether threads come back to where they are.
     #[cold]
-    fn end(&mut self) {
+    fn end(&mut self) -> Option<ThreadId> {
         if self.enabled.is_empty() {
-            if !self.alive.is_empty() {
-                self.stuck();
+            if self.alive.is_empty() || self.stuck() {
+                return None;
             }
         } else {
-            self.failure = Some(self.goes_on());
             self.run.enabled_at_end = self.enabled;
+            if let Some(failure) = self.goes_on() {
+                if self.nobody_comes(&failure) {
+                    self.note_blocked();
+                    self.run.ending = Ending::Stuck(failure);
+                } else {
+                    self.failure = Some(failure);
+                }
+                return None;
+            }
         }
+        self.first_of_twin()
     }
 
-    /// The run has become too long: a livelock, if it only goes round, and nobody could break that.
-    fn goes_on(&mut self) -> Failure {
-        let Some(Cycle { from, length }) = cycle(&self.run, &self.values) else {
-            return Failure::TooLong { steps: self.limits.steps };
+    /// Does a run that is made again to be shown end in a livelock in which nobody else can go? Then it is the stuck run that was
+    /// found: what is kept to be shown makes local states differ, so that a loop that waits is not always recognised, and turned
+    /// until the run was too long.
+    fn nobody_comes(&self, failure: &Failure) -> bool {
+        let (Failure::Livelock { .. }, Some(cycle), false, true) =
+            (failure, self.run.cycle, self.suspected, self.recorder.is_some())
+        else {
+            return false;
         };
+        let turn = &self.run.steps[cycle.from..cycle.from + cycle.length];
+        let goes = turn.iter().fold(0, |sum, step| sum | 1_u64 << step.thread.0);
+        let only_waits = turn.iter().enumerate().all(|(at, _)| {
+            let accesses = self.run.accesses_of(cycle.from + at);
+            accesses.iter().all(|access| !access.effect.writes() || !self.is_real(access.loc))
+        });
+        only_waits && turn.iter().all(|step| step.enabled.0 & !goes == 0)
+    }
+
+    /// Is it a location of the program's, and not one that stands for the progress or the end of a thread?
+    fn is_real(&self, loc: Loc) -> bool {
+        (loc.0 as usize) < self.locations.len()
+    }
+
+    /// The run has become too long: a livelock, if it only goes round, and nobody could break that. Nothing in a twin.
+    fn goes_on(&mut self) -> Option<Failure> {
+        let too_long = Failure::TooLong { steps: self.limits.steps };
+        let Some(Cycle { from, length }) = cycle(&self.run, &self.values) else {
+            return Some(too_long);
+        };
+        let mut doubt = None;
         if !self.valuing {
             // It is one if the values are the same in every turn: the run is made again to see them.
             self.valuing = true;
             self.suspected = true;
             self.disturb();
+        } else {
+            let last = Cycle { from: self.run.steps.len() - length, length };
+            match self.repeats(Turning::Cycle(last))? {
+                Answer::Repeats => {}
+                Answer::Changes => return Some(too_long),
+                Answer::Clock => doubt = Some(Doubt::Clock),
+                Answer::Unseen => doubt = Some(Doubt::Unseen),
+            }
         }
         let goes =
             self.run.steps[from..from + length].iter().fold(0u64, |sum, step| sum | 1u64 << step.thread.0);
         let turns = |waiting: &Waiting| goes >> waiting.thread.0 & 1 == 1;
         let waiting = self.waiters().into_iter().filter(turns).collect();
+        if let Some(doubt) = doubt {
+            return Some(Failure::Unclear { waiting, doubt });
+        }
         self.run.cycle = Some(Cycle { from, length });
-        Failure::Livelock { waiting }
+        Some(Failure::Livelock { waiting })
     }
 
     /// Who goes next in a run that nobody needs any more; nobody if it is to be taken down.
@@ -560,7 +607,7 @@ impl Execution {
     }
 
     /// Who waits for what.
-    fn waiters(&self) -> Vec<Waiting> {
+    pub(super) fn waiters(&self) -> Vec<Waiting> {
         self.alive
             .iter()
             .filter_map(|thread| {
@@ -604,8 +651,20 @@ impl Execution {
         ))
     }
 
-    /// Nobody can go: names the reason.
-    fn stuck(&mut self) {
+    /// Nobody can go: names the reason. Returns whether that is all, as it is but in a twin.
+    fn stuck(&mut self) -> bool {
+        for thread in self.spinning.iter() {
+            match self.comes_back(thread) {
+                None => return false,
+                Some(Ok(())) => {}
+                Some(Err(None)) => return true,
+                Some(Err(Some(doubt))) => {
+                    let waiting = self.waiters().into_iter().filter(|one| one.thread == thread).collect();
+                    self.failure = Some(Failure::Unclear { waiting, doubt });
+                    return true;
+                }
+            }
+        }
         self.note_blocked();
         let waiting = self.waiters();
         self.run.ending = Ending::Stuck(if !self.spinning.is_empty() {
@@ -615,5 +674,6 @@ impl Execution {
         } else {
             Failure::Deadlock { waiting }
         });
+        true
     }
 }

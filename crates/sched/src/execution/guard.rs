@@ -659,6 +659,9 @@ impl Handle {
     #[inline(never)]
     pub(crate) fn note_allocated(self, block: *mut u8, layout: std::alloc::Layout) {
         let _outside = heap::Outside::enter();
+        if self.in_twin() {
+            return;
+        }
         if self.is_weak() {
             return self.allocated_weakly(block, layout);
         }
@@ -679,6 +682,10 @@ impl Handle {
     #[inline(never)]
     pub(crate) fn keep_freed(self, address: usize, layout: std::alloc::Layout) -> bool {
         let _outside = heap::Outside::enter();
+        if self.in_twin() {
+            // What a turn allocates and frees comes to lie at the same place in the next.
+            return false;
+        }
         if self.is_weak() {
             return self.freed_weakly(address);
         }

@@ -96,6 +96,9 @@ impl Handle {
             if me.mode == Mode::Unwinding {
                 return self.pass();
             }
+            if me.is_twin() {
+                return self.turn(action, address, site, wait);
+            }
             let current = me.current;
             let known = address != 0 && action != Action::Join;
             let loc = if known { me.locations.name(address) } else { Loc::UNKNOWN };
@@ -132,6 +135,10 @@ impl Handle {
             if local_state::AVAILABLE && known && me.threads[current.index()].spin.suspects(loc, site, place)
             {
                 self.come_again(loc, site);
+                if (*self.0).is_twin() {
+                    // Its first turn begins here.
+                    return;
+                }
             }
             // Where states are compared, the strategy stays off the program's stack.
             if self.is_guarding() {
@@ -222,6 +229,9 @@ impl Handle {
                 Arrival::New => Arrival::New,
                 waits @ Arrival::Waits { .. } => goes_on(waits, me.believe(loc, site)),
             };
+            if me.is_twin() {
+                return;
+            }
             let thread = &mut me.threads[current.index()];
             match arrival {
                 Arrival::New => thread.spin.go_on(),
@@ -387,7 +397,7 @@ impl Handle {
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
-            if me.mode == Mode::Unwinding {
+            if me.mode == Mode::Unwinding || me.is_twin() {
                 return;
             }
             if me.weak.is_some() {
@@ -669,6 +679,7 @@ impl Handle {
         // SAFETY: as in `access`.
         unsafe {
             let me = &mut *self.0;
+            me.must_turn();
             me.threads[me.current.index()].spin.clear();
             if me.mode == Mode::Exploring && !me.run.steps.is_empty() {
                 let (effect, ordering) = (Effect::Read, Ordering::Acquire);

@@ -8,14 +8,21 @@
 //! ends, or does not come back, it counts somewhere: that loop is never taken for a spin again, and what was explored with another belief is explored anew. The run is then made
 //! again from its beginning, along the same schedule, so nobody sees that it was tried.
 //!
+//! That a loop goes on *for ever* is never a matter of belief. Where a run comes to where nobody can go but threads that turn, a twin of the process looks whether each comes
+//! back to the very same state, all memory included ([`crate::twin`]). One that does not counts, and is run on; one that looks at the clock ends the search: nothing can be said.
+//! The clock is looked for before a loop is first believed, too, as a loop that it ends has outcomes that no schedule shows.
+//!
 //! Each loop, by its place in the source, is tried at the first [`TIMES`] occasions of an exploration, each of them once: nothing is taken over from other programs, which may come to the same
 //! place with other things in mind. What is left to belief: loops that count elsewhere to more than [`TURNS`], or only later.
 
 use rustc_hash::FxHashMap;
 
+use super::repeat::Turning;
 use super::{Execution, Mode};
 use crate::event::{Loc, ThreadId};
+use crate::failure::{Doubt, Failure};
 use crate::spin::Arrival;
+use crate::twin::Answer;
 
 /// So many turns make a spin.
 const TURNS: u32 = 200;
@@ -47,7 +54,16 @@ struct Known {
     spins: u32,
     /// Did it do something else in the end?
     counts: bool,
+    /// How often a twin went round it and came back to the very same state.
+    seen: u32,
+    /// Why a twin could not say.
+    doubt: Option<Doubt>,
+    /// Did a twin find that something changes from turn to turn?
+    changes: bool,
 }
+
+/// So often a twin looks at each loop where a run is over but for such loops.
+const LOOKS: u32 = 4;
 
 /// What an exploration knows of loops.
 #[derive(Debug, Default)]
@@ -79,7 +95,8 @@ pub(super) enum Belief {
 impl Execution {
     /// The running thread came to `loc` by the code at `site` in a state in which it was there before.
     pub(super) fn believe(&mut self, loc: Loc, site: usize) -> Belief {
-        let Known { spins, counts } = self.beliefs.loops.get(&site).copied().unwrap_or_default();
+        let Known { spins, counts, seen, doubt, changes } =
+            self.beliefs.loops.get(&site).copied().unwrap_or_default();
         let after = self.run.steps.len();
         if let Some(probe) = &mut self.probing {
             if !probe.over && probe.thread == self.current && (probe.loc, probe.site) == (loc, site) {
@@ -91,6 +108,10 @@ impl Execution {
             return Belief::Counts;
         }
         let tried = spins >= TIMES || self.beliefs.tried.contains(&(after, self.current));
+        let explores = self.mode == Mode::Exploring && self.failure.is_none() && !self.suspected;
+        if tried && explores && seen == 0 && !changes && doubt != Some(Doubt::Unseen) {
+            return self.believe_twin();
+        }
         if tried || self.mode != Mode::Exploring || self.failure.is_some() || self.suspected {
             return Belief::Spins;
         }
@@ -101,6 +122,65 @@ impl Execution {
         self.disturb();
         self.threads[self.current.index()].address = 0;
         Belief::Tried
+    }
+
+    /// The running thread has tried this loop alone, and went round. A twin looks whether the loop looks at the clock: then no schedule says
+    /// when it ends.
+    #[cold]
+    fn believe_twin(&mut self) -> Belief {
+        match self.look(self.current) {
+            None => Belief::Tried,
+            Some(Answer::Clock) => {
+                let waiting = self.waiters().into_iter().filter(|one| one.thread == self.current).collect();
+                self.failure = Some(Failure::Unclear { waiting, doubt: Doubt::Clock });
+                self.disturb();
+                Belief::Spins
+            }
+            Some(Answer::Repeats | Answer::Changes | Answer::Unseen) => Belief::Spins,
+        }
+    }
+
+    /// A thread that stands at the head of a turn that would only be the same again: does it come back to this very state? There is no answer in a
+    /// twin.
+    fn look(&mut self, thread: ThreadId) -> Option<Answer> {
+        let state = &self.threads[thread.index()];
+        let site = state.site;
+        let address = state.intent.map_or(0, |intent| intent.address);
+        let Known { seen, doubt, .. } = self.beliefs.loops.get(&site).copied().unwrap_or_default();
+        match doubt {
+            Some(Doubt::Clock) => return Some(Answer::Clock),
+            Some(Doubt::Unseen) => return Some(Answer::Unseen),
+            None if seen >= LOOKS => return Some(Answer::Repeats),
+            None => {}
+        }
+        let answer = self.repeats(Turning::Alone { thread, address, site })?;
+        let known = self.beliefs.loops.entry(site).or_default();
+        match answer {
+            Answer::Repeats => known.seen += 1,
+            Answer::Changes => known.changes = true,
+            Answer::Clock => known.doubt = Some(Doubt::Clock),
+            Answer::Unseen => known.doubt = Some(Doubt::Unseen),
+        }
+        Some(answer)
+    }
+
+    /// Nobody can go, but for threads that turn, of which this is one. Does it do so for ever? If not, it says why; it says nothing if the run
+    /// is made again, because the loop does not wait. There is no answer in a twin.
+    #[cold]
+    pub(super) fn comes_back(&mut self, thread: ThreadId) -> Option<Result<(), Option<Doubt>>> {
+        Some(match self.look(thread)? {
+            Answer::Repeats => Ok(()),
+            Answer::Changes => {
+                let site = self.threads[thread.index()].site;
+                self.beliefs.loops.entry(site).or_default().counts = true;
+                self.newly_fair = true;
+                self.suspected = true;
+                self.disturb();
+                Err(None)
+            }
+            Answer::Clock => Err(Some(Doubt::Clock)),
+            Answer::Unseen => Err(Some(Doubt::Unseen)),
+        })
     }
 
     /// Who goes next while a loop is tried; nobody if that is done.

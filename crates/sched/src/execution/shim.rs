@@ -512,7 +512,7 @@ impl Handle {
     /// What the thread did so far goes along with something; [`Handle::take`] with this number is where it arrives.
     pub(crate) fn post(self) -> u32 {
         let me = self.execution();
-        me.shims.posts += 1;
+        me.shims.posts += u32::from(!me.is_twin());
         let number = me.shims.posts;
         self.aside(AsideKind::Post(number));
         number
@@ -724,7 +724,7 @@ impl Handle {
         if has_effect && self.is_weak() {
             self.has_effect();
         }
-        self.is_weak()
+        self.is_weak() || self.execution().is_twin()
     }
 
     /// The name of `thread`, if it was given one.

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use linpoint_sched::cell::UnsafeCell;
+use linpoint_sched::sync::Arc;
 use linpoint_sched::sync::mpsc::{
-    Receiver, RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError, channel, sync_channel,
+    Receiver, RecvError, RecvTimeoutError, SendError, SyncSender, TryRecvError, TrySendError, channel,
+    sync_channel,
 };
-use linpoint_sched::thread;
+use linpoint_sched::{Failure, thread};
 
 use crate::explore::{first_failure, outcomes};
 
@@ -238,4 +241,56 @@ fn try_send_is_polled_until_a_receiver_waits_that_may_give_up() {
         first
     });
     assert_eq!(found.fine(), [false, true]);
+}
+
+struct Shared(UnsafeCell<u32>);
+
+// SAFETY: who touches it when is what is explored.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn set(&self) {
+        // SAFETY: a race is told, and this is one OS thread.
+        self.0.with_mut(|value| unsafe { *value = 1 });
+    }
+
+    fn get(&self) -> u32 {
+        // SAFETY: as above.
+        self.0.with(|value| unsafe { *value })
+    }
+}
+
+/// Whoever hands a message to a receiver that waits knows what that one did before it came, and not what it does then.
+#[test]
+fn a_receiver_that_waits_tells_what_it_did() {
+    let program = |sends: fn(&SyncSender<u32>) -> bool, before: bool| {
+        let cell = Arc::new(Shared(UnsafeCell::new(0)));
+        let other = Arc::clone(&cell);
+        let (sender, receiver) = sync_channel(0);
+        let child = thread::spawn(move || {
+            if before {
+                other.set();
+            }
+            let received = receiver.recv();
+            if !before {
+                other.set();
+            }
+            received.is_ok()
+        });
+        let sent = sends(&sender);
+        if sent {
+            cell.get();
+        }
+        drop(sender);
+        assert_eq!(child.join().unwrap(), sent);
+        sent
+    };
+    let sends: fn(&SyncSender<u32>) -> bool = |sender| sender.send(1).is_ok();
+    let tries: fn(&SyncSender<u32>) -> bool = |sender| sender.try_send(1).is_ok();
+    assert_eq!(outcomes(|| program(sends, true)).fine(), [true]);
+    assert_eq!(outcomes(|| program(tries, true)).fine(), [false, true]);
+    for how in [sends, tries] {
+        let failure = first_failure(|| _ = program(how, false));
+        assert!(matches!(failure, Some(Failure::DataRace { .. })), "{failure:?}");
+    }
 }

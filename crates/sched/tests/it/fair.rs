@@ -283,12 +283,26 @@ fn whoever_goes_round_alone_for_ever_is_found() {
     });
     goes_round(|| {
         let x = AtomicU32::new(0);
-        let mut turns = 0;
-        while x.swap(0, SeqCst) == 0 {
-            turns += 1;
-        }
-        turns
+        while x.swap(0, SeqCst) == 0 {}
+        0
     });
+}
+
+/// A loop that counts its turns is another after each, and ends where its counter overflows.
+#[test]
+fn whoever_counts_its_turns_is_not_said_to_go_round_for_ever() {
+    for walk in SEARCHES {
+        let counts = || {
+            let x = AtomicU32::new(0);
+            let mut turns = 0_u32;
+            while x.swap(0, SeqCst) == 0 {
+                turns = std::hint::black_box(turns + 1);
+            }
+            turns
+        };
+        let (_, failure) = search(walk, &counts);
+        assert!(matches!(failure, Some(Failure::TooLong { .. })), "{walk:?}: {failure:?}");
+    }
 }
 
 /// What goes on for long and changes all the while is no livelock: it may end, later than the limit.

@@ -11,6 +11,7 @@ mod misuse;
 mod mutex;
 mod once;
 mod references;
+mod repeats;
 mod started;
 mod strategies;
 mod threads;

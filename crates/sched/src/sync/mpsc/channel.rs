@@ -8,7 +8,7 @@
 //! steps as well if there is no offer yet: to come, and to take. In between `try_send` succeeds.
 //!
 //! A message carries what its sender did so far to its receiver; and room made by the receiver carries what that one
-//! did to the sender that fills it.
+//! did to the sender that fills it. In a channel that holds no message that is what the receiver did before it came.
 
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -40,6 +40,8 @@ struct State<T> {
     expecting: bool,
     /// What the receiver did up to the last message it took.
     room: Option<u32>,
+    /// What the receiver that is expecting did before it came.
+    came: Option<u32>,
 }
 
 struct Message<T> {
@@ -80,6 +82,13 @@ impl<T> State<T> {
         !self.messages.is_empty() || self.senders == 0
     }
 
+    /// The running thread sends to a receiver that waits, and knows what that one did before it came.
+    fn meet(&mut self, handle: Option<Handle>) {
+        if let (Some(handle), Some(came)) = (handle, self.came.take()) {
+            handle.take(came);
+        }
+    }
+
     fn push(&mut self, handle: Option<Handle>, value: T) -> u64 {
         // Against a graph the room for messages is the channel's own: to use it is ordered by the channel, and by nothing else.
         let _outside = handle.filter(|handle| handle.is_weak()).map(|_| heap::Outside::enter());
@@ -107,6 +116,7 @@ impl<T> Channel<T> {
             receiver: true,
             expecting: false,
             room: None,
+            came: None,
         };
         Channel { state: Mutex::new(state), gone: 0, site: Location::caller() }
     }
@@ -158,7 +168,9 @@ impl<T> Channel<T> {
             }
             return Err(TrySendError::Full(value));
         }
-        state.expecting = false;
+        if std::mem::take(&mut state.expecting) {
+            state.meet(handle);
+        }
         state.push(handle, value);
         drop(state);
         self.note(handle, Action::TrySend, Effect::ReadWrite);
@@ -177,6 +189,9 @@ impl<T> Channel<T> {
             return Err(SendError(value));
         }
         let expected = std::mem::take(&mut state.expecting);
+        if expected {
+            state.meet(handle);
+        }
         let number = state.push(handle, value);
         drop(state);
         self.note(handle, Action::Send, Effect::ReadWrite);
@@ -217,6 +232,7 @@ impl<T> Channel<T> {
             let mut state = self.state();
             if !state.may_receive() {
                 state.expecting = true;
+                state.came = current().map(Handle::post);
                 drop(state);
                 if let Some(handle) = current() {
                     // From here on `try_send` succeeds: whoever tries that in a loop looks again.
