@@ -69,7 +69,7 @@ fn mistakes_of_the_annotation() {
         "map",
         "1 call insert 5\n 1 commit\n 1 return",
         Conclusion::Mistaken,
-        "expected a list of two values",
+        "expected a list of a key, which is not null, and a value",
     );
 }
 
