@@ -36,8 +36,17 @@ fn peak_mib(pid: u32) -> Option<u64> {
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
 }
 
-/// What it says and the most memory it had, in MiB.
-fn watched(args: &[&str], path: &Path) -> (String, u64) {
+/// How long it worked so far, where the system tells: in its own code and in the kernel's.
+fn processor_time(pid: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before may have anything in it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut hundredths = || fields.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis(10 * (hundredths()? + hundredths()?)))
+}
+
+/// What it says, the most memory it had, in MiB, and how long it worked.
+fn watched(args: &[&str], path: &Path) -> (String, u64, Duration) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_linpoint"))
         .arg("check")
         .args(args)
@@ -46,20 +55,21 @@ fn watched(args: &[&str], path: &Path) -> (String, u64) {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary starts");
-    let mut peak = 0;
+    let (mut peak, mut worked) = (0, Duration::ZERO);
     while child.try_wait().expect("it can be asked").is_none() {
         peak = peak_mib(child.id()).unwrap_or(0).max(peak);
+        worked = processor_time(child.id()).unwrap_or_default().max(worked);
         std::thread::sleep(Duration::from_millis(1));
     }
     let output = child.wait_with_output().expect("it ends");
-    (String::from_utf8_lossy(&output.stdout).into_owned(), peak)
+    (String::from_utf8_lossy(&output.stdout).into_owned(), peak, worked)
 }
 
 #[test]
 fn memory_stays_near_its_limit() {
     let path = scratch("crowded.jsonl", crowded().as_bytes());
     let args = ["--spec", "priority-queue", "--engine", "metastate", "--time-limit", "60s"];
-    let (said, peak) = watched(&[&args[..], &["--memory-limit", "150MiB"]].concat(), &path);
+    let (said, peak, _) = watched(&[&args[..], &["--memory-limit", "150MiB"]].concat(), &path);
     // A machine on which this takes a minute has other limits.
     assert!(said.contains("limit reached") || said.contains("linearizable"), "{said}");
     assert!(peak < 200, "{peak} MiB: {said}");
@@ -87,7 +97,7 @@ fn memory_is_looked_at_inside_a_record() {
     ];
     for (name, record) in records {
         let path = scratch(name, record.as_bytes());
-        let (said, peak) = watched(&["--spec", "register", "--memory-limit", "64MiB"], &path);
+        let (said, peak, _) = watched(&["--spec", "register", "--memory-limit", "64MiB"], &path);
         assert!(said.starts_with("unknown: memory limit reached"), "{name}: {said}");
         assert!(peak < 72, "{name}: {peak} MiB: {said}");
         std::fs::remove_file(path).expect("it is there");
@@ -102,7 +112,7 @@ fn memory_is_looked_at_before_rows_are_copied() {
     let plan = ["generate", "--spec", "stack", "--ops", "1200000", "--keys", "5", "-o", &name];
     let made = linpoint(&[&plan[..], &["--format", "binary"]].concat(), b"");
     assert_eq!(made.code, 0, "{}", made.err);
-    let (said, peak) = watched(&["--spec", "stack", "--memory-limit", "50MiB"], &path);
+    let (said, peak, _) = watched(&["--spec", "stack", "--memory-limit", "50MiB"], &path);
     assert!(said.contains("memory limit reached") || said.starts_with("linearizable"), "{said}");
     assert!(peak <= 55, "{peak} MiB: {said}");
     std::fs::remove_file(path).expect("it is there");
@@ -124,11 +134,11 @@ fn time_is_looked_at_while_rows_are_passed_over() {
     ] {
         let path = scratch(name, line.repeat(count).as_bytes());
         let args = ["--spec", "register", "--format", format, "--time-limit", "100ms", "--json"];
-        let (said, _) = watched(&args, &path);
+        let (said, _, worked) = watched(&args, &path);
         std::fs::remove_file(path).expect("it is there");
         let said: serde_json::Value = serde_json::from_str(&said).expect("one JSON object");
-        let elapsed = said["elapsed_s"].as_f64().expect("a number");
-        assert!(elapsed < 0.5, "{name}: {said}");
+        // Not the time that went by: where others have the processor, much of that is theirs.
+        assert!(worked < Duration::from_millis(500), "{name}: {worked:?}: {said}");
         // A machine that is faster than this has nothing to give up.
         let kind = &said["basis"]["kind"];
         assert!(*kind == "time" || *kind == "nothing", "{name}: {said}");
