@@ -494,7 +494,6 @@ impl Checker {
             // Where nothing is open, a commit could follow that changes nothing, so what was written since
             // the last one must be right by now.
             let quiet = self.is_quiet();
-            self.show_the_rest();
             let differs = match &mut self.order {
                 Order::Spans(spans) => match spans.frontier() {
                     Some(frontier) => {

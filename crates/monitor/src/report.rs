@@ -353,8 +353,7 @@ impl fmt::Display for Shortfall {
             }
             Shortfall::Uncompared { object } => write!(
                 f,
-                "{object}: what was written after the last commit was not compared, since at the end something \
-                 was still open, a lock was held, or a thread that had written went on"
+                "{object}: what was written after the last commit was not compared, since something was still open at the end"
             ),
             Shortfall::Strays { records } => {
                 write!(f, "{records} records are about objects that nobody registered, and were not judged")

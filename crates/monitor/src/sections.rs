@@ -109,14 +109,6 @@ impl Sections {
         self.show(thread)
     }
 
-    /// The threads whose writes wait for a lock to be released.
-    pub fn waiting(&self) -> Vec<ThreadId> {
-        let waits = self.threads.iter().filter(|(_, section)| !section.writes.is_empty());
-        let mut threads: Vec<ThreadId> = waits.map(|(&thread, _)| thread).collect();
-        threads.sort_unstable();
-        threads
-    }
-
     /// Does the thread hold a lock?
     pub fn is_inside(&self, thread: ThreadId) -> bool {
         self.threads.get(&thread).is_some_and(|section| !section.held.is_empty())

@@ -49,17 +49,6 @@ impl Checker {
         writes.into_iter().for_each(|(number, write)| self.show(number, thread, write));
     }
 
-    /// The log ends: what was written under a lock that is still held is there to be seen as well.
-    pub(super) fn show_the_rest(&mut self) {
-        let mut rest = Vec::new();
-        for thread in self.sections.waiting() {
-            let writes = self.sections.commit(thread);
-            rest.extend(writes.into_iter().map(|(number, write)| (number, thread, write)));
-        }
-        rest.sort_by_key(|&(number, ..)| number);
-        rest.into_iter().for_each(|(number, thread, write)| self.show(number, thread, write));
-    }
-
     /// A write takes effect: older ones to the same place that still wait do not.
     #[inline]
     fn show(&mut self, number: u64, thread: ThreadId, write: Write) {
