@@ -1,10 +1,10 @@
 //! What is looked for beside a proof: by running the program, and by asking the solver again.
 //!
 //! - Before a proof: does some run break an annotation ([`broken_annotation`])? Are small runs wrong
-//!   ([`small_runs`])?
+//!   ([`small_runs()`])?
 //! - After a proof that is not complete: do runs come to the states that break obligations, and what may be
 //!   missing ([`diagnose`])?
-//! - After a proof: which annotations are not needed ([`unneeded`])?
+//! - After a proof: which annotations are not needed ([`unneeded()`])?
 //!
 //! Nothing here is believed: what is proposed has to be proved like everything else. Each question takes a
 //! few seconds, and no longer than is left of the time limit; what is not looked at for lack of time is said.

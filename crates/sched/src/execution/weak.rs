@@ -12,7 +12,7 @@
 //! memory. An operation on it is one read-modify-write of a location that stands for the object. Their order is the
 //! order in which they take effect: each reads the one before, and an execution goes along what is read, so that the
 //! object's own state is right whenever one of them is executed. How they order what is around them
-//! is [`ordering_of`]. An operation that cannot go on blocks its thread, for good: other graphs have it later in
+//! is `ordering_of`. An operation that cannot go on blocks its thread, for good: other graphs have it later in
 //! the order.
 //!
 //! # Plain memory
